@@ -14,11 +14,12 @@ use serde::Deserialize;
 use url::form_urlencoded;
 
 use super::Console;
-use super::activity_row::{LogRow, PeopleNames, action_key, kind_key, shown_name};
+use super::activity_row::{LogRow, PeopleNames, action_key, kind_key};
 use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
+use super::labels::person_name;
 use super::visitor::{Asked, Visitor};
 
 /// Rows of a page.
@@ -214,7 +215,7 @@ impl LogForm {
         let choice = |(user, name): (&UserId, &Option<String>)| LogChoice {
             chosen: user.as_str() == self.person,
             value: user.as_str().to_owned(),
-            label: shown_name(name.clone(), language),
+            label: person_name(name.clone(), language),
         };
         let mut people: Vec<_> = names.iter().map(choice).collect();
         people.sort_by(|one, other| (&one.label, &one.value).cmp(&(&other.label, &other.value)));

@@ -12,7 +12,7 @@ use super::assistant::words::{
     strictness_key, strictness_name,
 };
 use super::dates::Dates;
-use super::labels::{hue, initial};
+use super::labels::{hue, initial, person_name, visible};
 
 /// Names of people by id.
 pub(super) type PeopleNames = HashMap<UserId, Option<String>>;
@@ -122,16 +122,10 @@ fn setting_value(path: &str, value: String, language: Language) -> String {
     language.text(key)
 }
 
-/// Returns the name that a person is shown with.
-pub(super) fn shown_name(name: Option<String>, language: Language) -> String {
-    let name = name.filter(|name| !name.trim().is_empty());
-    name.unwrap_or_else(|| language.text("name-unknown"))
-}
-
 impl LogRow {
     fn of(actor: Actor, what: String, language: Language) -> Self {
         let hue = hue(actor.user.as_str());
-        let name = shown_name(actor.display_name, language);
+        let name = person_name(actor.display_name, language);
         let initial = initial(&name);
         Self { name, initial, hue, what, ..Self::default() }
     }
@@ -144,7 +138,7 @@ impl LogRow {
         let what = shown_change(&change, person, dates);
         let shown = |value| {
             let value = shown_value(change.kind, change.subject.as_deref(), value, language);
-            value.filter(|value| !value.trim().is_empty())
+            visible(value)
         };
         let (before, after) = (shown(change.before), shown(change.after));
         let time = Some((at.to_string(), dates.time(at)));
@@ -170,7 +164,7 @@ impl LogRow {
 /// Returns the sentence about a change; `person` is the name of the one that it is about.
 fn shown_change(change: &ActivityChange, person: Option<String>, dates: Dates) -> String {
     let language = dates.language;
-    let person = shown_name(person, language);
+    let person = person_name(person, language);
     let about = |key| language.format(key, &[("name", Value::from(&person))]);
     match change.kind {
         ChangeKind::Assistant => {

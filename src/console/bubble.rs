@@ -13,7 +13,7 @@ use chatkeep_view::pseudonyms::Masked;
 use super::dates::Dates;
 use super::labels::{
     anchor, context_path, gone, hue, initial, kind_key, length, media_path, name_of, picture_of,
-    shortened, size, summary,
+    shortened, size, summary, visible,
 };
 use super::origin::OriginNote;
 use super::text::{Piece, pieces};
@@ -192,7 +192,7 @@ impl Bubbles<'_> {
         let record = message.media.as_ref();
         let status = record.map_or(MediaStatus::Pending, |record| record.status);
         if status != MediaStatus::Stored {
-            let name = media.file_name.clone();
+            let name = visible(media.file_name.clone());
             return BubbleContent::Lost {
                 name: name.unwrap_or_else(|| language.text(kind_key(message.kind))),
                 why: language.text(&format!("media-{}", status.name())),
@@ -215,7 +215,7 @@ impl Bubbles<'_> {
             }
             MessageType::Audio => BubbleContent::Audio { label: label("audio-of"), duration, file },
             _ => {
-                let name = media.file_name.clone();
+                let name = visible(media.file_name.clone());
                 let name = name.unwrap_or_else(|| language.text("kind-file"));
                 let label = language.format("media-download-named", &[("name", (&name).into())]);
                 let bytes = record.map_or(0, |record| record.bytes);

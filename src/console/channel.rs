@@ -8,7 +8,7 @@ use chatkeep_view::channel_path;
 use super::Console;
 use super::dates::Dates;
 use super::error::PageError;
-use super::labels::{hue, initial};
+use super::labels::{chat_name, hue, initial};
 use super::picture::channel_picture;
 use super::visitor::Visitor;
 
@@ -83,8 +83,7 @@ impl Heading {
     /// Creates the heading of a channel in a list.
     pub(super) fn new(channel: &Channel, visitor: &Visitor) -> Self {
         let language = visitor.language;
-        let name = channel.name.clone().filter(|name| !name.trim().is_empty());
-        let name = name.unwrap_or_else(|| language.text("chat-nameless"));
+        let name = chat_name(channel.name.clone(), language);
         Self {
             initial: initial(&name),
             hue: hue(channel.id.as_str()),

@@ -12,6 +12,8 @@ use url::form_urlencoded;
 use super::assets::{ASSETS, Assets};
 use super::error::PageError;
 use super::form::Done;
+use super::labels::person_name;
+use super::once::form_id;
 use super::visitor::Visitor;
 
 /// Frame of a page.
@@ -53,7 +55,7 @@ pub(super) struct LanguageLink {
 impl Frame {
     pub(super) fn new(visitor: &Visitor, title: String) -> Self {
         let person = visitor.visit.as_ref().map(|visit| SignedInPerson {
-            name: visit.name.clone().unwrap_or_else(|| visitor.language.text("name-unknown")),
+            name: person_name(visit.name.clone(), visitor.language),
             csrf: visit.session.csrf.clone(),
             mark: mark(&visit.session.user),
             operates: visitor.operates,

@@ -5,6 +5,7 @@ use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::text;
 use chatkeep_i18n::Language;
 use chatkeep_store::StoredMessage;
+use chatkeep_view::sanitize::is_visible;
 use chatkeep_view::{channel_path, segment};
 use sha2::{Digest as _, Sha256};
 
@@ -13,16 +14,28 @@ use super::picture::person_picture;
 /// Number of colours of people.
 const HUES: u8 = 8;
 
+/// Returns a name, if something of it can be seen.
+pub(super) fn visible(name: Option<String>) -> Option<String> {
+    name.filter(|name| is_visible(name))
+}
+
+/// Returns the name that a person is shown with.
+pub(super) fn person_name(name: Option<String>, language: Language) -> String {
+    visible(name).unwrap_or_else(|| language.text("name-unknown"))
+}
+
+/// Returns the name that a chat is shown with.
+pub(super) fn chat_name(name: Option<String>, language: Language) -> String {
+    visible(name).unwrap_or_else(|| language.text("chat-nameless"))
+}
+
 /// Returns the name of a message's sender as a page shows it.
 pub(super) fn name_of(message: &StoredMessage, language: Language) -> String {
     if message.is_bot {
         return language.text("bot-name");
     }
     match &message.sender {
-        Some(sender) => {
-            let name = sender.display_name.clone().filter(|name| !name.trim().is_empty());
-            name.unwrap_or_else(|| language.text("name-unknown"))
-        }
+        Some(sender) => person_name(sender.display_name.clone(), language),
         None => language.text("sender-unknown"),
     }
 }
@@ -40,8 +53,8 @@ pub(super) fn summary(message: &StoredMessage, language: Language) -> String {
     };
     let words = match content {
         Content::Text { text, .. } => Some(text.clone()),
-        Content::File(media) => media.file_name.clone(),
-        Content::Location { title, .. } => title.clone(),
+        Content::File(media) => visible(media.file_name.clone()),
+        Content::Location { title, .. } => visible(title.clone()),
         Content::Sticker(sticker) => sticker.text.clone(),
         _ => None,
     };

@@ -14,7 +14,7 @@ use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
-use super::labels::{context_path, kind_key, media_path, size};
+use super::labels::{context_path, kind_key, media_path, size, visible};
 use super::visitor::{Asked, Visitor};
 
 /// Files of a page.
@@ -82,7 +82,7 @@ impl Tile {
             picture: picture
                 .map(|file| if preview { format!("{file}?preview=true") } else { file.clone() }),
             // A stored file without a name, such as a voice message, is named by its kind alone.
-            label: if stored { item.info.file_name.clone() } else { Some(status()) },
+            label: if stored { visible(item.info.file_name.clone()) } else { Some(status()) },
             kind,
             when: dates.date(dates.day(item.sent_at)),
             size: (item.record.bytes > 0).then(|| size(item.record.bytes)),

@@ -23,7 +23,7 @@ use super::error::PageError;
 use super::form::{Done, FormErrors, Posted};
 use super::frame::{Frame, rendered, rendered_as};
 use super::job;
-use super::labels::{hue, initial};
+use super::labels::{hue, initial, person_name};
 use super::picture::person_picture;
 use super::visitor::{Asked, Visitor};
 
@@ -193,17 +193,15 @@ pub(super) async fn change(
 }
 
 /// Returns true if somebody typed that name. White space, the case and width of letters, and
-/// characters that nobody sees, such as those that keyboards add to emoji, do not count, unless the
-/// name has nothing else.
+/// characters that nobody sees, such as those that keyboards add to emoji, do not count.
 pub(super) fn agrees(typed: &str, name: &str) -> bool {
     let plain = |text: &str| {
         let folded = fold(text);
         folded.chars().filter(|c| !c.is_whitespace()).collect::<String>()
     };
-    match plain(name) {
-        folded if folded.is_empty() => typed == name,
-        folded => plain(typed) == folded,
-    }
+    let folded = plain(name);
+    // A page asks for no such name.
+    !folded.is_empty() && plain(typed) == folded
 }
 
 /// A person, as their page needs them.
@@ -278,8 +276,7 @@ impl PersonRow {
         dates: Dates,
     ) -> Self {
         let language = dates.language;
-        let name = person.display_name.clone().filter(|name| !name.trim().is_empty());
-        let name = name.unwrap_or_else(|| language.text("name-unknown"));
+        let name = person_name(person.display_name.clone(), language);
         let (key, at) = match person.left_at.filter(|_| person.status != MemberStatus::Active) {
             Some(left) => ("person-left", left),
             None => ("person-since", person.joined_at),
@@ -316,8 +313,7 @@ mod tests {
             assert!(agrees(typed, name) && agrees(name, typed), "{typed}");
         }
         assert!(!agrees("Taipei Dragons FC", name));
-        assert!(agrees("\u{200b}", "\u{200b}"));
-        assert!(!agrees("", "\u{200b}") && !agrees("\u{200b}", "\u{feff}"));
+        assert!(!agrees("", "\u{200b}") && !agrees("\u{200b}", "\u{200b}"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use chatkeep_core::role::Role;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Member as StoredMember, MemberStatus, RoleSet, Store};
 use chatkeep_view::pseudonyms::Masked;
+use chatkeep_view::sanitize::is_visible;
 
 use super::access::{
     Admin, Caller, ChannelAccess, Member, ReadMembers, ReadMessages, Scoped, WriteMembers,
@@ -160,7 +161,7 @@ impl MemberService {
     }
 
     /// Returns the ids and names of the people in these channels, and of those whose messages were
-    /// imported into them.
+    /// imported into them. A name of which nothing can be seen is none.
     ///
     /// # Errors
     /// Returns an error when the store fails.
@@ -173,7 +174,7 @@ impl MemberService {
         let names = self.store.members().names_in(channels).await?;
         let shown = |(user, name)| {
             let name = caller.mask.name(&user, name);
-            (user, name)
+            (user, name.filter(|name| is_visible(name)))
         };
         Ok(names.into_iter().map(shown).collect())
     }

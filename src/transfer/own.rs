@@ -9,6 +9,7 @@ use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::Language;
 use chatkeep_store::{Channel, MessageFilter, Order, Store, StoredMessage};
 use chatkeep_view::pseudonyms::{Mask, Masked};
+use chatkeep_view::sanitize::is_visible;
 use chatkeep_view::{Links, MessageView};
 use chrono_tz::Tz;
 use futures_util::stream::{self, Stream};
@@ -175,7 +176,8 @@ impl Writer {
         match export.format {
             OwnFormat::Json => Self::Json { channels: false, messages: false },
             OwnFormat::Html => {
-                let id = export.name.clone().unwrap_or_else(|| export.user.as_str().to_owned());
+                let name = export.name.clone().filter(|name| is_visible(name));
+                let id = name.unwrap_or_else(|| export.user.as_str().to_owned());
                 let OwnExport { zone, language, .. } = *export;
                 let head = Head { channel: None, id, gaps: Vec::new(), zone, language };
                 let page = HtmlPage::new(head, MediaLinks::None, Links::default());
@@ -203,7 +205,10 @@ impl Writer {
     ) -> Result<Bytes, TransferError> {
         let name = channel.and_then(|channel| channel.name.as_deref());
         match self {
-            Self::Html(page) => Ok(page.section(name.unwrap_or(id.as_str())).into()),
+            Self::Html(page) => {
+                let name = name.filter(|name| is_visible(name));
+                Ok(page.section(name.unwrap_or(id.as_str())).into())
+            }
             Self::Json { channels, messages } => {
                 *messages = false;
                 let mut out = separated(channels);

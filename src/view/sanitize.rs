@@ -2,6 +2,10 @@
 //! and quoted so that no text can pass for anything else.
 
 use chatkeep_core::text::prefix;
+use chatkeep_index::is_blank;
+
+/// Braille pattern without dots, which people use for names that nobody sees.
+const BLANK_PATTERN: char = '\u{2800}';
 
 /// Cuts a text to `max` characters; returns it with the number of omitted ones.
 pub fn cut(text: &str, max: usize) -> (String, usize) {
@@ -56,6 +60,11 @@ const fn is_hidden(character: char) -> bool {
     )
 }
 
+/// Returns true if something of a text can be seen. The blank pattern of Braille counts as a space.
+pub fn is_visible(text: &str) -> bool {
+    !is_blank(&text.replace(BLANK_PATTERN, ""))
+}
+
 /// Quotes a text on one line, so that nothing in it can end the quotation.
 pub fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
@@ -81,6 +90,16 @@ mod tests {
         assert_eq!(cut("a b", 2), ("a…".to_owned(), 1));
         assert_eq!(one_line("a\rb\u{2028}c", 9), "a b c");
         assert_eq!(one_line("a\r\nb\u{85}c", 3), "a b…");
+    }
+
+    #[test]
+    fn a_text_of_invisible_characters_is_not_visible() {
+        for unseen in ["", " \u{3000}", "\u{200b}\u{200b}", "\u{3164}", "\u{2800} \u{ad}"] {
+            assert!(!is_visible(unseen), "{unseen:?}");
+        }
+        for seen in ["a", "\u{200b}林", "👍\u{fe0f}", ".", "\u{2801}"] {
+            assert!(is_visible(seen), "{seen:?}");
+        }
     }
 
     #[test]

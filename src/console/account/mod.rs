@@ -32,6 +32,7 @@ use super::Console;
 use super::dates::Dates;
 use super::error::PageError;
 use super::form::FormErrors;
+use super::labels::chat_name;
 use super::visitor::Visitor;
 
 /// Path of the first page, with the plan and its use.
@@ -141,8 +142,7 @@ async fn chats(console: &Console, visitor: &Visitor) -> Result<Vec<Channel>, Pag
 
 /// Returns the name of a chat.
 fn name_of(chat: &Channel, language: Language) -> String {
-    let name = chat.name.clone().filter(|name| !name.trim().is_empty());
-    name.unwrap_or_else(|| language.text("chat-nameless"))
+    chat_name(chat.name.clone(), language)
 }
 
 /// Returns the dates of the account's pages, which have the service's zone.

@@ -8,6 +8,7 @@ use chatkeep_core::http::host_of;
 use chatkeep_i18n::Language;
 use chatkeep_services::access::ManageWebhooks;
 use chatkeep_store::{Channel, DisabledReason, OutboxEventKind, Webhook};
+use chatkeep_view::sanitize::is_visible;
 
 use super::super::Console;
 use super::super::dates::Dates;
@@ -75,7 +76,7 @@ pub(super) async fn page(
 impl WebhookCard {
     pub(super) fn of(webhook: &Webhook, chats: &[Channel], dates: Dates) -> Self {
         let language = dates.language;
-        let described = Some(&webhook.description).filter(|text| !text.trim().is_empty());
+        let described = Some(&webhook.description).filter(|text| is_visible(text));
         let previous = webhook.old_until.filter(|at| *at > dates.now);
         Self {
             path: webhook_path(&webhook.id),

@@ -5,7 +5,7 @@ use chatkeep_services::activity::{Activity, AnsweredBy};
 use chatkeep_store::{ActivityPerson, ActivityStorage, ReplySource};
 use chatkeep_view::segment;
 
-use super::super::labels::{hue, initial, kind_key, size};
+use super::super::labels::{hue, initial, kind_key, size, visible};
 use super::super::origin::rule_name;
 use super::{Looks, part_of};
 
@@ -42,7 +42,7 @@ impl Looks<'_> {
 
     fn person(&self, person: &ActivityPerson, most: i64, activity: &Activity) -> Share {
         let language = self.dates.language;
-        let name = person.display_name.clone().filter(|name| !name.trim().is_empty());
+        let name = visible(person.display_name.clone());
         let foreign = name.is_some() && !person.is_bot;
         let key = if person.is_bot { "bot-name" } else { "name-unknown" };
         let label = name.unwrap_or_else(|| language.text(key));

@@ -14,6 +14,7 @@ use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::Language;
 use chatkeep_store::{Gap, StoredMessage};
 use chatkeep_view::Links;
+use chatkeep_view::sanitize::is_visible;
 use chatkeep_view::when::local_time;
 use chrono::{DateTime, NaiveDate};
 use chrono_tz::Tz;
@@ -60,6 +61,7 @@ impl HtmlPage {
         let title = head
             .channel
             .and_then(|channel| channel.into_row().name)
+            .filter(|name| is_visible(name))
             .unwrap_or_else(|| head.id.clone());
         Self {
             title,
@@ -246,7 +248,7 @@ impl HtmlPage {
     }
 
     fn file<'a>(&self, message: &StoredMessage, info: &'a MediaInfo) -> MessageBody<'a> {
-        let name = info.file_name.as_deref();
+        let name = info.file_name.as_deref().filter(|name| is_visible(name));
         let Some(path) = self.media.path(message) else {
             let status = message.media_status().map(|status| format!("media-{status}"));
             // Nothing is wrong with a file that is stored.
@@ -288,6 +290,7 @@ impl HtmlPage {
         let words = words.unwrap_or_else(|| self.kind(message.kind).into());
         let short = shortened(&words, QUOTED);
         let name = message.sender.as_ref().and_then(|sender| sender.display_name.as_deref());
+        let name = name.filter(|name| is_visible(name));
         let shown = name.map_or_else(|| short.to_string(), |name| format!("{name}: {short}"));
         self.recent.insert(message.id.clone(), shown);
         self.order.push_back(message.id.clone());

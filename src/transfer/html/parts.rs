@@ -7,6 +7,7 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::Language;
 use chatkeep_store::StoredMessage;
+use chatkeep_view::sanitize::is_visible;
 
 use super::links;
 
@@ -118,8 +119,10 @@ impl SenderLabel {
     pub(super) fn of(message: &StoredMessage, language: Language) -> Self {
         let sender = message.sender.as_ref();
         let id = sender.map(|sender| sender.id.as_str());
-        let name = sender.and_then(|sender| sender.display_name.as_deref()).or(id);
-        let name = name.filter(|name| !name.is_empty());
+        let name = sender
+            .and_then(|sender| sender.display_name.as_deref())
+            .filter(|name| is_visible(name));
+        let name = name.or(id).filter(|name| !name.is_empty());
         let nobody = if message.is_bot { "bot-name" } else { "sender-unknown" };
         let name = name.map_or_else(|| language.text(nobody), str::to_owned);
         Self {

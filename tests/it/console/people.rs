@@ -113,3 +113,46 @@ async fn erasing_a_person_needs_their_name() {
     assert!(!found.contains("message number 1<"), "it is gone");
     assert!(found.contains("message number 2<"), "others stay");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_has_a_name_that_nobody_sees_is_shown_and_erased_all_the_same() {
+    let scene = Scene::new().await;
+    let names = [("Uowner", "\u{200b}\u{200b}"), ("Umember", "\u{3164}"), ("Uguest", "\u{2800}")];
+    for (user, name) in names {
+        let sql = format!("UPDATE users SET display_name = '{name}' WHERE user_id = '{user}'");
+        scene.stack.sql(sql).await;
+    }
+    scene
+        .stack
+        .sql(format!("UPDATE channels SET name = '\u{3164}' WHERE channel_id = '{GROUP}'"))
+        .await;
+    let chat = format!("/c/{GROUP}");
+    let unseen = |page: &str| names.into_iter().any(|(_, name)| page.contains(name));
+    for (path, shown) in [
+        ("/console", "Chat without a name"),
+        ("/console/account/keys/new", "Chat without a name"),
+        (&*chat, "Unknown user"),
+        (&format!("{chat}/people"), "Unknown user"),
+        (&format!("{chat}/people?show=guests"), "Unknown user"),
+        (&format!("{chat}/search"), "Unknown user"),
+        (&format!("{chat}/activity"), "Unknown user"),
+        (&format!("{chat}/activity-log?show=reads"), "Unknown user"),
+        ("/console/my-data", "Unknown user"),
+    ] {
+        let page = scene.open(path).await.body;
+        assert!(page.contains(shown) && !unseen(&page), "{path}: {page}");
+    }
+    let person = format!("{chat}/people/Umember");
+    let page = scene.open(&person).await.body;
+    assert!(page.contains("<bdi lang=\"\" class=\"named\">Unknown user</bdi>"), "{page}");
+    let form = |typed| [("csrf", "csrf-Uowner"), ("action", "erase"), ("typed", typed)];
+    for typed in ["", "\u{3164}"] {
+        let refused = scene.post(&person, "Uowner", &form(typed), &[]).await;
+        assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{typed:?}");
+    }
+    let begun = scene.post(&person, "Uowner", &form("unknown user"), &[]).await;
+    assert_eq!(begun.status, StatusCode::SEE_OTHER, "{}", begun.body);
+    let own = format!("/console/my-data/chats/{GROUP}");
+    let begun = scene.post(&own, "Uowner", &form("Chat without a name"), &[]).await;
+    assert_eq!(begun.status, StatusCode::SEE_OTHER, "{}", begun.body);
+}
