@@ -89,11 +89,7 @@ pub(super) async fn page(
     let shown = Dates { language, zone: common_zone(zones).unwrap_or(zone), now };
     for one in overview.channels {
         let heading = Heading::new(&one.channel, &visitor);
-        notes.extend(attention(&one, language).into_iter().map(|text| Note {
-            about: heading.name.clone(),
-            href: heading.path.clone(),
-            text,
-        }));
+        notes.extend(attention(&one, &heading, language));
         notes.extend(unanswered(&one, &heading, language));
         channels.push(ChannelRow::new(heading, &one, shown));
     }
@@ -143,20 +139,27 @@ fn full(channels: &[ChannelOverview], language: Language) -> Option<Note> {
     })
 }
 
-/// Returns the sentences about what needs attention in a channel, but for what [`full`] says.
-fn attention(one: &ChannelOverview, language: Language) -> Vec<String> {
-    let mut texts = Vec::new();
+/// Returns the notes about what needs attention in a channel, but for what [`full`] says. What the
+/// settings change or list leads there.
+fn attention(one: &ChannelOverview, heading: &Heading, language: Language) -> Vec<Note> {
+    let note = |page: &str, text| Note {
+        about: heading.name.clone(),
+        href: format!("{}{page}", heading.path),
+        text,
+    };
+    let mut notes = Vec::new();
     if one.channel.status == ChannelStatus::Disabled {
-        texts.push(language.text("attention-left"));
+        notes.push(note("", language.text("attention-left")));
     } else if !one.backed_up {
-        texts.push(language.text("attention-unsubscribed"));
+        notes.push(note("", language.text("attention-unsubscribed")));
     } else if one.paused && !one.subscribed {
-        texts.push(language.text("attention-paused"));
+        notes.push(note("/settings", language.text("attention-paused-others")));
     }
     if one.lost_files > 0 {
-        texts.push(language.format("attention-media", &[("count", one.lost_files.into())]));
+        let text = language.format("attention-media", &[("count", one.lost_files.into())]);
+        notes.push(note("/settings#coverage", text));
     }
-    texts
+    notes
 }
 
 /// Returns the note about questions that no rule answers.

@@ -55,6 +55,8 @@ struct Fact {
 enum BackupState {
     BotLeft { subscribed: bool },
     Unsubscribed,
+    /// The visitor has no subscription, and the storage of everybody who has one is full.
+    OthersFull,
     StorageFull,
     Running,
 }
@@ -63,6 +65,8 @@ impl BackupState {
     fn new(settings: &ChannelSettings, subscribed: bool) -> Self {
         if settings.channel.status == ChannelStatus::Disabled {
             Self::BotLeft { subscribed }
+        } else if !subscribed && settings.is_paused {
+            Self::OthersFull
         } else if !subscribed {
             Self::Unsubscribed
         } else if settings.is_paused {
@@ -78,6 +82,7 @@ impl BackupState {
             Self::BotLeft { subscribed: true } => "settings-left-subscribed",
             Self::BotLeft { subscribed: false } => "settings-left",
             Self::Unsubscribed => "settings-unsubscribed",
+            Self::OthersFull => "attention-paused-others",
             Self::StorageFull => "attention-paused",
             Self::Running => "settings-subscribed",
         }

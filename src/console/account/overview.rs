@@ -32,7 +32,7 @@ struct OverviewPage {
     /// Name of the plan with its quota.
     plan: String,
     used: UsedQuota,
-    /// Sentences about the next plan.
+    /// Sentences about the next plan and about more space.
     next: Vec<String>,
     months: Vec<MonthRow>,
     rows: Vec<ShareRow>,
@@ -58,7 +58,7 @@ struct MonthRow {
 
 /// Part of a chat.
 struct ShareRow {
-    /// Name, and path of the conversation; no path for a chat that the visitor may not see.
+    /// Name, and path of the settings, where space is freed; no path for a chat that the visitor may not see.
     name: String,
     href: Option<String>,
     messages: i64,
@@ -87,7 +87,7 @@ pub(super) async fn page(
         sections: Section::Overview.links(language),
         plan: plan(user.plan, language),
         used: UsedQuota::of(&usage, language),
-        next: next(user.plan, language),
+        next: next(user.plan, &usage, language),
         months: MonthRow::of_all(&months, dates),
         rows,
         notices: account.wants_notices(&caller).await?,
@@ -110,8 +110,15 @@ fn plan(plan: Plan, language: Language) -> String {
     language.format("account-plan", &values)
 }
 
-/// Returns what a larger plan offers, and who can change it.
-fn next(plan: Plan, language: Language) -> Vec<String> {
+/// Returns what a larger plan offers, and who can change it; where the storage gets full, also how
+/// to free some.
+fn next(plan: Plan, usage: &AccountUsage, language: Language) -> Vec<String> {
+    let is_filling = usage.total.status() != UsageStatus::Ok;
+    let free = is_filling.then(|| language.text("account-free"));
+    larger(plan, language).into_iter().chain(free).collect()
+}
+
+fn larger(plan: Plan, language: Language) -> Vec<String> {
     let Some(next) = plan.next() else { return vec![language.text("account-plan-largest")] };
     let quota = size(next.quota());
     let values = [("plan", Value::from(next.name())), ("quota", Value::from(&quota))];
@@ -169,7 +176,7 @@ impl ShareRow {
         Self {
             name: channel
                 .map_or_else(|| language.text("account-chat-gone"), |one| name_of(one, language)),
-            href: channel.map(|one| channel_path(&one.id)),
+            href: channel.map(|one| format!("{}/settings", channel_path(&one.id))),
             messages: share.usage.message_count,
             size: stored(share.counted()),
         }

@@ -34,7 +34,8 @@ async fn what_needs_attention_is_said_with_the_way_to_it() {
         page.body
     };
     let page = shows(&[]).await;
-    for text in ["Paused", "Storage is full", "no longer in this chat", "Nobody is backing up"] {
+    assert!(!scene.open("/console/account").await.body.contains("You can free space"));
+    for text in ["Paused", "is full", "no longer in this chat", "Nobody is backing up"] {
         assert!(!page.contains(text), "{text}");
     }
     let sql = async |sql: &str| scene.stack.ground.sql(sql).await;
@@ -43,7 +44,15 @@ async fn what_needs_attention_is_said_with_the_way_to_it() {
     let page = shows(&["Paused", "Full: chats marked “Paused” are not backed up."]).await;
     assert!(!page.contains("Storage is full"), "it is said once");
     let page = scene.page("/console", Some("Umember"), "en").await.body;
-    assert!(page.contains("Storage is full: new messages are not backed up."), "{page}");
+    assert!(page.contains("the storage of those who back up this chat is full."), "{page}");
+    assert!(page.contains(&format!("href=\"/c/{GROUP}/settings\"")), "{page}");
+    let settings = scene.page(&format!("/c/{GROUP}/settings"), Some("Umember"), "en").await.body;
+    for text in ["Backup is paused:", "You do not back up this chat."] {
+        assert!(settings.contains(text), "{text}: {settings}");
+    }
+    let account = scene.open("/console/account").await.body;
+    assert!(account.contains("You can free space in the settings of a chat below"), "{account}");
+    assert!(account.contains(&format!("href=\"/c/{GROUP}/settings\"")), "{account}");
     let settings = scene.open(&format!("/c/{GROUP}/settings")).await.body;
     let way = r#"<a href="/console/account">Manage your storage</a>"#;
     assert!(settings.contains(way), "{settings}");
