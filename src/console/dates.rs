@@ -53,6 +53,11 @@ impl Dates {
         format!("{} {}", self.date(self.day(at)), self.time(at))
     }
 
+    /// Returns a date and time with the name of the zone, where no chat says which one it is.
+    pub(super) fn zoned(&self, at: Timestamp) -> String {
+        format!("{} ({})", self.moment(at), self.zone.name())
+    }
+
     /// Returns the shortest text that tells a recent time: the time of today, else the date.
     pub(super) fn brief(&self, at: Timestamp) -> String {
         let (day, today) = (self.day(at), self.day(self.now));

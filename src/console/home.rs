@@ -18,7 +18,7 @@ use super::channel::Heading;
 use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
-use super::labels::{name_of, shortened, size, summary};
+use super::labels::{name_of, shortened, size, summary, zone_note};
 use super::visitor::{Asked, Visitor};
 
 /// Channels of a page.
@@ -38,6 +38,8 @@ pub(super) struct HomeQuery {
 struct HomePage {
     frame: Frame,
     channels: Vec<ChannelRow>,
+    /// Sentence about the zone of the times, where the channels have several.
+    zone: Option<String>,
     notes: Vec<Note>,
     usage: Option<Ring>,
     next: Option<String>,
@@ -86,7 +88,9 @@ pub(super) async fn page(
     let mut notes: Vec<_> = full(&overview.channels, language).into_iter().collect();
     let mut channels = Vec::with_capacity(overview.channels.len());
     let zones = overview.channels.iter().map(|one| one.channel.zone(zone));
-    let shown = Dates { language, zone: common_zone(zones).unwrap_or(zone), now };
+    let common = common_zone(zones);
+    let shown = Dates { language, zone: common.unwrap_or(zone), now };
+    let named = common.is_none().then(|| zone_note(zone, language));
     for one in overview.channels {
         let heading = Heading::new(&one.channel, &visitor);
         notes.extend(attention(&one, &heading, language));
@@ -109,9 +113,10 @@ pub(super) async fn page(
         Ring { percent: percent_shown, warning: percent >= WARNING, label }
     });
     let title = language.text("home-title");
+    let zone = named.filter(|_| !channels.is_empty());
     let next = overview.next.map(|cursor| format!("/console?cursor={cursor}"));
     let empty = empty(&visitor.caller()?.user, language);
-    rendered(&HomePage { frame: visitor.frame(title), channels, notes, usage, next, empty })
+    rendered(&HomePage { frame: visitor.frame(title), channels, zone, notes, usage, next, empty })
 }
 
 /// Returns what to do without any channel. Who signed in at a provider whose ids are not those of the

@@ -3,10 +3,11 @@
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::text;
-use chatkeep_i18n::Language;
+use chatkeep_i18n::{Language, Value};
 use chatkeep_store::StoredMessage;
 use chatkeep_view::sanitize::is_visible;
 use chatkeep_view::{channel_path, segment};
+use chrono_tz::Tz;
 use sha2::{Digest as _, Sha256};
 
 use super::picture::person_picture;
@@ -113,6 +114,11 @@ pub(super) fn context_path(channel: &ChannelId, message: &MessageId) -> String {
 pub(super) fn media_path(channel: &ChannelId, message: &MessageId) -> String {
     let (channel, message) = (segment(channel.as_str()), segment(message.as_str()));
     format!("/api/v1/channels/{channel}/backup/media/{message}")
+}
+
+/// Returns the sentence about the zone of the times on a page.
+pub(super) fn zone_note(zone: Tz, language: Language) -> String {
+    language.format("times-in-zone", &[("zone", Value::from(zone.name()))])
 }
 
 /// Formats a duration in milliseconds.

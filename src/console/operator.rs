@@ -93,7 +93,7 @@ async fn shown(
     let language = visitor.language;
     let zone = console.services.channels.default_zone();
     let dates = Dates { language, zone, now: console.clock.now() };
-    let time = dates.moment(checked.at);
+    let time = dates.zoned(checked.at);
     let page = LineSetupPage {
         frame: visitor.frame(language.text("operator-line-title")),
         checked_at: language.format("operator-line-checked", &[("time", (&time).into())]),

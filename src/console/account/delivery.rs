@@ -121,10 +121,10 @@ impl DeliveryFacts {
                 .map(|id| reach::names(Some(std::slice::from_ref(id)), chats, language).concat()),
             status: status_of(delivery.status, language),
             failed: delivery.status == DeliveryStatus::Failed,
-            created: dates.moment(delivery.created_at),
+            created: dates.zoned(delivery.created_at),
             attempts: delivery.attempts,
-            tried: delivery.tried_at.map(|at| dates.moment(at)),
-            due: delivery.due_at.map(|at| dates.moment(at)),
+            tried: delivery.tried_at.map(|at| dates.zoned(at)),
+            due: delivery.due_at.map(|at| dates.zoned(at)),
             took: took
                 .map(|ms| language.format("delivery-milliseconds", &[("count", Value::from(ms))])),
             http_status: delivery.http_status,

@@ -103,7 +103,7 @@ impl KeyCard {
                 .map(|at| dated("key-since", &dates.date(dates.day(at)), language)),
             pseudonyms: key.pseudonyms.as_ref().map(|_| language.text("key-pseudonyms-shown")),
             created: dates.date(dates.day(key.created_at)),
-            used: key.last_used_at.map_or_else(|| language.text("never"), |at| dates.moment(at)),
+            used: key.last_used_at.map_or_else(|| language.text("never"), |at| dates.zoned(at)),
             end: end.unwrap_or_else(|| language.text("key-endless")),
             path: path(&key.id),
         }
@@ -167,7 +167,7 @@ pub(super) fn shown(issued: IssuedKey, visitor: &Visitor, dates: Dates) -> Respo
         if at <= dates.now {
             return language.text("key-old-ended");
         }
-        dated("key-old-until", &dates.moment(at), language)
+        dated("key-old-until", &dates.zoned(at), language)
     });
     let secret = NewSecret {
         section: Section::Keys,

@@ -114,9 +114,7 @@ impl ConsentCard {
             scopes: scopes.collect(),
             chats: reach::names(consent.channels.as_deref(), chats, language),
             since: dates.date(dates.day(consent.created_at)),
-            used: consent
-                .last_used_at
-                .map_or_else(|| language.text("never"), |at| dates.moment(at)),
+            used: consent.last_used_at.map_or_else(|| language.text("never"), |at| dates.zoned(at)),
             path: format!("{}/{}/end", Section::Mcp.path(), segment(&consent.id)),
         }
     }

@@ -156,7 +156,7 @@ fn end_of(at: Timestamp, dates: Dates) -> String {
     if dates.time(at) == "00:00" {
         return dates.date(dates.day(Timestamp::from_millis(at.millis() - 1)));
     }
-    dates.moment(at)
+    dates.zoned(at)
 }
 
 /// Returns a sentence with a date in it.

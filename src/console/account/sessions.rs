@@ -64,8 +64,8 @@ impl SessionCard {
         Self {
             id: session.id.to_string(),
             own,
-            created: dated("session-since", &dates.moment(session.created_at), dates.language),
-            seen: dated("session-seen", &dates.moment(session.seen_at), dates.language),
+            created: dated("session-since", &dates.zoned(session.created_at), dates.language),
+            seen: dated("session-seen", &dates.zoned(session.seen_at), dates.language),
         }
     }
 }

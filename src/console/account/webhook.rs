@@ -36,6 +36,8 @@ struct WebhookPage {
     statuses: Vec<LogOption>,
     events: Vec<LogOption>,
     deliveries: Vec<DeliveryRow>,
+    /// Sentence about the zone of the times.
+    zone: String,
     next: Option<String>,
 }
 
@@ -80,6 +82,7 @@ async fn show(
         frame: visitor.frame(view.name.clone()),
         sections: Section::Webhooks.links(language),
         deliveries: deliveries.iter().map(row).collect(),
+        zone: zone_note(dates.zone, language),
         next: next.map(|cursor| format!("{}?{}", view.path, query.with_cursor(&cursor))),
         statuses: query.statuses(language),
         events: query.events(language),
@@ -156,7 +159,7 @@ pub(super) async fn new_secret(
             let dates = dates(&console, &visitor).await?;
             let until = made.webhook.old_until.filter(|at| *at > dates.now);
             let note =
-                until.map(|at| dated("webhook-secret-until", &dates.moment(at), visitor.language));
+                until.map(|at| dated("webhook-secret-until", &dates.zoned(at), visitor.language));
             let (secret, notes) = (made.secret.expose_secret(), note.into_iter().collect());
             Ok(webhook_form::shown(secret, webhook_path(&webhook.id), notes, &visitor))
         }

@@ -88,7 +88,7 @@ impl WebhookCard {
             chats: reach::names(webhook.chats().as_deref(), chats, language),
             limits: limits(&webhook.bounds, dates),
             mask: webhook.mask.clone(),
-            previous: previous.map(|at| dated("webhook-secret-until", &dates.moment(at), language)),
+            previous: previous.map(|at| dated("webhook-secret-until", &dates.zoned(at), language)),
             created: dates.date(dates.day(webhook.created_at)),
         }
     }
@@ -103,7 +103,7 @@ impl WebhookState {
                 DisabledReason::Failing => "webhook-off-failing",
                 DisabledReason::KeyEnded => "webhook-off-key",
             };
-            let why = Some(dated(key, &dates.moment(at), language));
+            let why = Some(dated(key, &dates.zoned(at), language));
             return Self { label: language.text("webhook-off"), warning: true, why };
         }
         if !webhook.enabled {
@@ -112,7 +112,7 @@ impl WebhookState {
         let Some(since) = webhook.failing_since else {
             return Self { label: language.text("webhook-on"), warning: false, why: None };
         };
-        let why = Some(dated("webhook-failing-since", &dates.moment(since), language));
+        let why = Some(dated("webhook-failing-since", &dates.zoned(since), language));
         Self { label: language.text("webhook-unanswering"), warning: true, why }
     }
 }

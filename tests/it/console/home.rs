@@ -102,6 +102,9 @@ async fn times_in_the_list_are_those_of_one_clock() {
     scene.store.accounts().subscribe(&"Ctokyo".into(), &"Uowner".into(), evening).await.unwrap();
     let last = said("Ctokyo", "last", evening.millis(), "good night");
     scene.store.messages().ingest(&[last], evening).await.unwrap();
+    // Whoever has chats in several zones is told in which one the times are.
+    let told = async || scene.open("/console").await.body.contains("Times are in UTC.");
+    assert!(!told().await);
     let in_tokyo = async |channel: &str| {
         let to = "UPDATE channels SET time_zone = 'Asia/Tokyo' WHERE channel_id = ";
         scene.stack.ground.sql(&format!("{to}'{channel}'")).await;
@@ -110,5 +113,7 @@ async fn times_in_the_list_are_those_of_one_clock() {
         time.split(|c: char| !c.is_ascii_digit()).next().unwrap().to_owned()
     };
     assert_eq!(in_tokyo("Ctokyo").await, "1", "the other chat has the zone of the service");
+    assert!(told().await);
     assert_eq!(in_tokyo(GROUP).await, "2");
+    assert!(!told().await);
 }

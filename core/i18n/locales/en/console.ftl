@@ -224,6 +224,7 @@ date-year = { $day }{"\u00A0"}{ $month } { $year }
 date-short = { $day }{"\u00A0"}{ $month }
 date-today = Today
 date-yesterday = Yesterday
+times-in-zone = Times are in { $zone }.
 
 ## Tabs and forms
 tabs = Pages of this chat
@@ -312,7 +313,7 @@ coverage-files = { $count ->
 coverage-gaps = What is missing
 coverage-complete = Nothing is missing since then.
 settings-zone = Time zone
-settings-zone-label = Where days begin in this chat
+settings-zone-label = Time zone for dates and times in this chat
 settings-zone-hint = Leave it empty for that of the server:
 settings-zone-unknown = This time zone is not known. Choose one from the list, such as Asia/Taipei.
 settings-earlier = Earlier texts

@@ -213,6 +213,7 @@ date-year = { $year }年{ $month }月{ $day }日
 date-short = { $month }月{ $day }日
 date-today = 今日
 date-yesterday = 昨日
+times-in-zone = 時刻は{ $zone }です。
 
 ## Tabs and forms
 tabs = このトークのページ
@@ -298,7 +299,7 @@ coverage-files = { $count }個のファイル
 coverage-gaps = 欠けているもの
 coverage-complete = 開始以降、欠けているものはありません。
 settings-zone = タイムゾーン
-settings-zone-label = このトークの日付の基準
+settings-zone-label = このトークの日付と時刻のタイムゾーン
 settings-zone-hint = 空欄にするとサーバーの設定になります：
 settings-zone-unknown = このタイムゾーンはありません。Asia/Tokyoのように一覧から選んでください。
 settings-earlier = 編集前の内容

@@ -213,6 +213,7 @@ date-year = { $day }{"\u00A0"}{ $month } { $year }
 date-short = { $day }{"\u00A0"}{ $month }
 date-today = วันนี้
 date-yesterday = เมื่อวาน
+times-in-zone = เวลาแสดงตาม { $zone }
 
 ## Tabs and forms
 tabs = หน้าต่าง ๆ ของแชทนี้
@@ -298,7 +299,7 @@ coverage-files = { $count } ไฟล์
 coverage-gaps = สิ่งที่ขาดหายไป
 coverage-complete = ไม่มีอะไรขาดหายตั้งแต่นั้น
 settings-zone = เขตเวลา
-settings-zone-label = แชทนี้ใช้เวลาของที่ใด
+settings-zone-label = เขตเวลาของวันที่และเวลาในแชทนี้
 settings-zone-hint = เว้นว่างเพื่อใช้ของเซิร์ฟเวอร์:
 settings-zone-unknown = ไม่รู้จักเขตเวลานี้ โปรดเลือกจากรายการ เช่น Asia/Bangkok
 settings-earlier = ข้อความก่อนแก้ไข

@@ -213,6 +213,7 @@ date-year = { $year }年{ $month }月{ $day }日
 date-short = { $month }月{ $day }日
 date-today = 今天
 date-yesterday = 昨天
+times-in-zone = 時間以 { $zone } 顯示。
 
 ## Tabs and forms
 tabs = 這個聊天室的頁面
@@ -298,7 +299,7 @@ coverage-files = { $count } 個檔案
 coverage-gaps = 缺少的內容
 coverage-complete = 從那時起沒有缺漏。
 settings-zone = 時區
-settings-zone-label = 這個聊天室以哪裡的時間換日
+settings-zone-label = 這個聊天室的日期和時間使用的時區
 settings-zone-hint = 留空則使用伺服器的時區：
 settings-zone-unknown = 沒有這個時區。請從清單中選擇，例如 Asia/Taipei。
 settings-earlier = 編輯前的內容

@@ -214,6 +214,8 @@ async fn sessions_are_listed_and_ended() {
     for name in ["phone", "tablet", "laptop"] {
         add(name).await;
     }
+    // No chat says in which zone these times are.
+    assert!(scene.open(SESSIONS).await.body.contains("(UTC)"));
     let works =
         async |name: &str| scene.page("/console", Some(name), "en").await.status == StatusCode::OK;
     let page = scene.open(SESSIONS).await.body;
