@@ -11,6 +11,7 @@ use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use chatkeep_core::http::guard::Forbidden;
+use chatkeep_core::id::UserId;
 use chatkeep_i18n::{Language, Value};
 use chatkeep_services::{Defect, ServiceError};
 use serde::de::DeserializeOwned;
@@ -28,10 +29,25 @@ pub(super) struct Posted<T> {
     pub(super) form: T,
 }
 
+/// Body of a form, before its fields are known.
+pub(super) struct PostedBody {
+    pub(super) visitor: Visitor,
+    /// Person whose form it is.
+    pub(super) user: UserId,
+    pub(super) body: Bytes,
+}
+
 impl<T: DeserializeOwned> FromRequest<Console> for Posted<T> {
     type Rejection = PageError;
 
     async fn from_request(request: Request, console: &Console) -> Result<Self, PageError> {
+        PostedBody::read(request, console).await?.parsed()
+    }
+}
+
+impl PostedBody {
+    /// Reads a form, and checks that it is one of our pages in the session of its person.
+    pub(super) async fn read(request: Request, console: &Console) -> Result<Self, PageError> {
         let (parts, body) = request.into_parts();
         let mut visitor = parts.extensions.get::<Visitor>().cloned().ok_or(PageError::Internal)?;
         let session = visitor.visit.as_ref().ok_or(PageError::SignedOutForm)?;
@@ -53,10 +69,16 @@ impl<T: DeserializeOwned> FromRequest<Console> for Posted<T> {
         if !console.sessions.allows_form(&headers, &session, &token) {
             return Err(PageError::OldForm);
         }
+        let user = session.user.clone();
         // Some browsers do not tell from which page a form comes; its token does.
         visitor.signed_in(console, session);
-        let form = serde_html_form::from_bytes(&body).map_err(|_| PageError::Input)?;
-        Ok(Self { visitor, form })
+        Ok(Self { visitor, user, body })
+    }
+
+    /// Returns the form with its fields.
+    pub(super) fn parsed<T: DeserializeOwned>(self) -> Result<Posted<T>, PageError> {
+        let form = serde_html_form::from_bytes(&self.body).map_err(|_| PageError::Input)?;
+        Ok(Posted { visitor: self.visitor, form })
     }
 }
 
@@ -173,8 +195,14 @@ pub(super) fn sentence(defect: Defect, language: Language) -> String {
 pub(super) enum Done {
     /// Settings were saved.
     Saved,
+    /// Somebody began a backup and became the owner by it.
+    Owner,
     /// Something was added.
     Added,
+    /// Something had been added already, by a form that was sent once more.
+    AddedBefore,
+    /// A secret had been made and shown already, by a form that was sent once more.
+    ShownBefore,
     /// Something was deleted.
     Deleted,
     /// Rules were imported.
@@ -190,9 +218,12 @@ pub(super) enum Done {
 }
 
 impl Done {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 11] = [
         Self::Saved,
+        Self::Owner,
         Self::Added,
+        Self::AddedBefore,
+        Self::ShownBefore,
         Self::Deleted,
         Self::Imported,
         Self::Sent,
@@ -204,7 +235,10 @@ impl Done {
     const fn name(self) -> &'static str {
         match self {
             Self::Saved => "saved",
+            Self::Owner => "owner",
             Self::Added => "added",
+            Self::AddedBefore => "added-before",
+            Self::ShownBefore => "shown-before",
             Self::Deleted => "deleted",
             Self::Imported => "imported",
             Self::Sent => "sent",
@@ -217,7 +251,10 @@ impl Done {
     const fn key(self) -> &'static str {
         match self {
             Self::Saved => "done-saved",
+            Self::Owner => "done-owner",
             Self::Added => "done-added",
+            Self::AddedBefore => "done-added-before",
+            Self::ShownBefore => "done-shown-before",
             Self::Deleted => "done-deleted",
             Self::Imported => "done-imported",
             Self::Sent => "done-sent",

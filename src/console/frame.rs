@@ -27,6 +27,8 @@ pub(crate) struct Frame {
     /// Choice of languages.
     pub(super) languages: Vec<LanguageLink>,
     pub(super) assets: &'static Assets,
+    /// Id of a form of the page that makes something.
+    pub(super) form: String,
     /// Sentence about the change that led to the page.
     pub(super) done: Option<String>,
 }
@@ -72,7 +74,7 @@ impl Frame {
         };
         let languages = Language::ALL.into_iter().map(link).collect();
         let done = Done::sentence(visitor.address.query(), language);
-        Self { title, language, person, languages, assets: &ASSETS, done }
+        Self { title, language, person, languages, assets: &ASSETS, form: form_id(), done }
     }
 
     /// Returns the text of a key in the language of the page.

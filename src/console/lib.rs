@@ -28,6 +28,7 @@ mod labels;
 mod live;
 mod media;
 mod my_data;
+mod once;
 mod operator;
 mod origin;
 mod people;

@@ -16,8 +16,9 @@ use serde::Deserialize;
 
 use super::super::Console;
 use super::super::error::PageError;
-use super::super::form::{FormErrors, Posted, limit_hint};
+use super::super::form::{Done, FormErrors, limit_hint};
 use super::super::frame::{Frame, rendered_as};
+use super::super::once::PostedOnce;
 use super::super::visitor::{Asked, Visitor};
 use super::reach::{ChatChoice, chosen};
 use super::{Section, SectionLink, chats, dates, keys};
@@ -108,18 +109,21 @@ async fn show(
 
 pub(super) async fn create(
     State(console): State<Console>,
-    Posted { visitor, form }: Posted<KeyForm>,
+    PostedOnce { visitor, form, once }: PostedOnce<KeyForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.scoped::<ManageKeys>(&console)?;
     let dates = dates(&console, &visitor).await?;
-    let errors = match form.draft(dates.zone, visitor.language) {
-        Ok(draft) => match console.services.keys.create(&access, draft).await {
-            Ok(issued) => return Ok(keys::shown(issued, &visitor, dates)),
-            Err(error) => FormErrors::of(error, visitor.language)?,
-        },
-        Err(errors) => errors,
-    };
-    show(&console, &visitor, form, errors).await
+    let made = once.run(&console, async {
+        let errors = match form.draft(dates.zone, visitor.language) {
+            Ok(draft) => match console.services.keys.create(&access, draft).await {
+                Ok(issued) => return Ok(keys::shown(issued, &visitor, dates)),
+                Err(error) => FormErrors::of(error, visitor.language)?,
+            },
+            Err(errors) => errors,
+        };
+        show(&console, &visitor, form, errors).await
+    });
+    Ok(made.await?.unwrap_or_else(|| Done::ShownBefore.at(Section::Keys.path())))
 }
 
 impl KeyForm {

@@ -17,6 +17,7 @@ use super::super::dates::Dates;
 use super::super::error::PageError;
 use super::super::form::{Done, FormErrors, Posted, Question};
 use super::super::frame::{Frame, rendered};
+use super::super::once::PostedOnce;
 use super::super::visitor::{Asked, Visitor};
 use super::secret::{NewSecret, Replacement};
 use super::{
@@ -146,18 +147,21 @@ fn replacement(key: &Key, language: Language) -> Replacement {
 pub(super) async fn replace(
     State(console): State<Console>,
     Path(id): Path<String>,
-    Posted { visitor, form }: Posted<OverlapForm>,
+    PostedOnce { visitor, form, once }: PostedOnce<OverlapForm>,
 ) -> Result<Response, PageError> {
     let key = one(&console, &visitor, id).await?;
     let access = visitor.scoped::<ManageKeys>(&console)?;
     let overlap = form.overlap.parse().map_err(|_| PageError::Input)?;
-    match console.services.keys.rotate(&access, &key.id, Some(overlap)).await {
-        Ok(issued) => Ok(shown(issued, &visitor, dates(&console, &visitor).await?)),
-        Err(error) => {
-            let errors = wrong_with(error, visitor.language)?;
-            Ok(replacement(&key, visitor.language).page(&visitor, errors))
+    let made = once.run(&console, async {
+        match console.services.keys.rotate(&access, &key.id, Some(overlap)).await {
+            Ok(issued) => Ok(shown(issued, &visitor, dates(&console, &visitor).await?)),
+            Err(error) => {
+                let errors = wrong_with(error, visitor.language)?;
+                Ok(replacement(&key, visitor.language).page(&visitor, errors))
+            }
         }
-    }
+    });
+    Ok(made.await?.unwrap_or_else(|| Done::ShownBefore.at(Section::Keys.path())))
 }
 
 /// Returns the page that shows a new key, once.

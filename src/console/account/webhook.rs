@@ -15,6 +15,8 @@ use super::super::Console;
 use super::super::error::PageError;
 use super::super::form::{Done, FormErrors, Posted, Question};
 use super::super::frame::{Frame, rendered_as};
+use super::super::labels::zone_note;
+use super::super::once::PostedOnce;
 use super::super::visitor::{Asked, Visitor};
 use super::keys::OverlapForm;
 use super::secret::Replacement;
@@ -149,23 +151,34 @@ fn replacement(webhook: &Webhook, language: Language) -> Replacement {
 pub(super) async fn new_secret(
     State(console): State<Console>,
     Path(id): Path<String>,
-    Posted { visitor, form }: Posted<OverlapForm>,
+    PostedOnce { visitor, form, once }: PostedOnce<OverlapForm>,
 ) -> Result<Response, PageError> {
     let webhook = one(&console, &visitor, id).await?;
-    let access = visitor.scoped::<ManageWebhooks>(&console)?;
     let overlap = form.overlap.parse().map_err(|_| PageError::Input)?;
+    let made = once.run(&console, replaced_secret(&console, &visitor, &webhook, overlap));
+    Ok(made.await?.unwrap_or_else(|| Done::ShownBefore.at(&webhook_path(&webhook.id))))
+}
+
+/// Replaces the secret of a webhook and shows the new one.
+async fn replaced_secret(
+    console: &Console,
+    visitor: &Visitor,
+    webhook: &Webhook,
+    overlap: u32,
+) -> Result<Response, PageError> {
+    let access = visitor.scoped::<ManageWebhooks>(console)?;
     match console.services.webhooks.rotate_secret(&access, &webhook.id, Some(overlap)).await {
         Ok(made) => {
-            let dates = dates(&console, &visitor).await?;
+            let dates = dates(console, visitor).await?;
             let until = made.webhook.old_until.filter(|at| *at > dates.now);
             let note =
                 until.map(|at| dated("webhook-secret-until", &dates.zoned(at), visitor.language));
             let (secret, notes) = (made.secret.expose_secret(), note.into_iter().collect());
-            Ok(webhook_form::shown(secret, webhook_path(&webhook.id), notes, &visitor))
+            Ok(webhook_form::shown(secret, webhook_path(&webhook.id), notes, visitor))
         }
         Err(error) => {
             let errors = wrong_with(error, visitor.language)?;
-            Ok(replacement(&webhook, visitor.language).page(&visitor, errors))
+            Ok(replacement(webhook, visitor.language).page(visitor, errors))
         }
     }
 }

@@ -16,6 +16,7 @@ use super::super::Console;
 use super::super::error::PageError;
 use super::super::form::{Done, FormErrors, Posted, limit_hint};
 use super::super::frame::{Frame, rendered_as};
+use super::super::once::PostedOnce;
 use super::super::visitor::Visitor;
 use super::reach::{ChatChoice, chosen};
 use super::secret::NewSecret;
@@ -111,21 +112,24 @@ async fn show(
 
 pub(super) async fn create(
     State(console): State<Console>,
-    Posted { visitor, form }: Posted<WebhookForm>,
+    PostedOnce { visitor, form, once }: PostedOnce<WebhookForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.scoped::<ManageWebhooks>(&console)?;
     let language = visitor.language;
-    let errors = match form.draft(language) {
-        Ok(draft) => match console.services.webhooks.create(&access, draft).await {
-            Ok(made) => {
-                let path = webhook_path(&made.webhook.id);
-                return Ok(shown(made.secret.expose_secret(), path, Vec::new(), &visitor));
-            }
-            Err(error) => wrong_with(error, language)?,
-        },
-        Err(errors) => errors,
-    };
-    show(&console, &visitor, None, (form, errors)).await
+    let made = once.run(&console, async {
+        let errors = match form.draft(language) {
+            Ok(draft) => match console.services.webhooks.create(&access, draft).await {
+                Ok(made) => {
+                    let path = webhook_path(&made.webhook.id);
+                    return Ok(shown(made.secret.expose_secret(), path, Vec::new(), &visitor));
+                }
+                Err(error) => wrong_with(error, language)?,
+            },
+            Err(errors) => errors,
+        };
+        show(&console, &visitor, Subject::New, (form, errors)).await
+    });
+    Ok(made.await?.unwrap_or_else(|| Done::ShownBefore.at(Section::Webhooks.path())))
 }
 
 /// Returns the page that shows the secret of a webhook, once.

@@ -14,6 +14,7 @@ use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
 use super::super::form::{Done, FormErrors, Posted, Question};
 use super::super::frame::{Frame, rendered_as};
+use super::super::once::PostedOnce;
 use super::super::origin::rule_name;
 use super::super::visitor::{Asked, Visitor};
 use super::Section;
@@ -198,7 +199,7 @@ pub(super) async fn add(
     State(console): State<Console>,
     Path(channel): Path<String>,
     Asked(query): Asked<RulesQuery>,
-    Posted { visitor, form }: Posted<RuleForm>,
+    PostedOnce { visitor, form, once }: PostedOnce<RuleForm>,
 ) -> Result<Response, PageError> {
     let access: SettingsAccess = visitor.channel(&console, &channel).await?;
     let (console, visitor, query) = (&console, &visitor, &query);
@@ -206,14 +207,15 @@ pub(super) async fn add(
     if form.action == "compare" {
         return desk.compare(form).await;
     }
-    match console.services.assistant.add_rule(&access, form.draft(), None).await {
-        // Under the other choice it may be on a later page, or on none.
-        Ok(id) => {
-            let newest = RulesQuery::newest(&rules_path(access.channel()));
-            Ok(Done::Added.at(&format!("{newest}#rule-{id}")))
+    // Under the other choice it may be on a later page, or on none.
+    let newest = RulesQuery::newest(&rules_path(access.channel()));
+    let added = once.run(console, async {
+        match console.services.assistant.add_rule(&access, form.draft(), None).await {
+            Ok(id) => Ok(Done::Added.at(&format!("{newest}#rule-{id}"))),
+            Err(error) => desk.refused(error, form).await,
         }
-        Err(error) => desk.refused(error, form).await,
-    }
+    });
+    Ok(added.await?.unwrap_or_else(|| Done::AddedBefore.at(&newest)))
 }
 
 pub(super) async fn edit_page(

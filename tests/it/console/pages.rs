@@ -20,9 +20,11 @@ pub(super) fn settled(page: &str) -> String {
         let (name, _, rest) = (names.next().unwrap(), names.next(), names.next().unwrap());
         text.extend(["/console/assets/", name, ".HASH.", rest]);
     }
-    if let Some((before, rest)) = text.split_once("data-place=\"") {
-        let (_, rest) = rest.split_once('"').unwrap();
-        text = format!("{before}data-place=\"PLACE\"{rest}");
+    for (start, kept) in [("data-place=\"", "PLACE"), ("name=\"form\" value=\"", "FORM")] {
+        if let Some((before, rest)) = text.split_once(start) {
+            let (_, rest) = rest.split_once('"').unwrap();
+            text = format!("{before}{start}{kept}\"{rest}");
+        }
     }
     text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n")
 }

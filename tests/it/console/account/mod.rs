@@ -2,6 +2,7 @@
 
 mod journeys;
 mod keys;
+mod once;
 mod webhooks;
 
 use chatkeep_core::id::{ChannelId, SessionId, UserId};
