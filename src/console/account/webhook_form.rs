@@ -4,13 +4,15 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_core::bounds::Bounds;
+use chatkeep_core::id::ChannelId;
 use chatkeep_i18n::Language;
-use chatkeep_services::Nullable;
 use chatkeep_services::access::ManageWebhooks;
 use chatkeep_services::webhooks::{WEBHOOK_DESCRIPTION, WebhookDraft, WebhookUpdate};
+use chatkeep_services::{Nullable, ServiceError};
 use chatkeep_store::{OutboxEventKind, Webhook};
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 
 use super::super::Console;
 use super::super::error::PageError;
@@ -20,7 +22,7 @@ use super::super::once::PostedOnce;
 use super::super::visitor::Visitor;
 use super::reach::{ChatChoice, chosen};
 use super::secret::NewSecret;
-use super::webhooks::{event, limits};
+use super::webhooks::{WebhookCard, event, limits};
 use super::{Section, SectionLink, chats, dates, id_of, refused, webhook_path, wrong_with};
 
 /// Webhook as the form sends it.
@@ -32,6 +34,8 @@ pub(super) struct WebhookForm {
     event: Vec<String>,
     reach: String,
     chat: Vec<String>,
+    /// Version of the webhook that the form was filled with; empty for a new one.
+    version: String,
 }
 
 #[derive(Template)]
@@ -41,6 +45,8 @@ struct WebhookFormPage {
     sections: Vec<SectionLink>,
     form: WebhookForm,
     errors: FormErrors,
+    /// Present webhook, where another page has changed it.
+    present: Option<WebhookCard>,
     events: Vec<EventOption>,
     choice: ChatChoice,
     /// Sentences about the bounds of the webhook; none without any.
@@ -49,6 +55,30 @@ struct WebhookFormPage {
     /// Path of the page to go back to.
     back: String,
     is_new: bool,
+}
+
+/// Webhook that a form is about.
+#[derive(Clone, Copy)]
+enum Subject<'a> {
+    /// A new one.
+    New,
+    /// One as the form knows it.
+    Present(&'a Webhook),
+    /// One that was changed since the form was shown.
+    Changed(&'a Webhook),
+}
+
+impl<'a> Subject<'a> {
+    const fn webhook(self) -> Option<&'a Webhook> {
+        match self {
+            Self::New => None,
+            Self::Present(webhook) | Self::Changed(webhook) => Some(webhook),
+        }
+    }
+
+    fn changed(self) -> Option<&'a Webhook> {
+        self.webhook().filter(|_| matches!(self, Self::Changed(_)))
+    }
 }
 
 struct EventOption {
@@ -62,7 +92,7 @@ pub(super) async fn new_page(
     visitor: Visitor,
 ) -> Result<Response, PageError> {
     let form = WebhookForm { reach: "all".to_owned(), ..WebhookForm::default() };
-    show(&console, &visitor, None, (form, FormErrors::default())).await
+    show(&console, &visitor, Subject::New, (form, FormErrors::default())).await
 }
 
 pub(super) async fn edit_page(
@@ -73,16 +103,17 @@ pub(super) async fn edit_page(
     let access = visitor.scoped::<ManageWebhooks>(&console)?;
     let webhook = console.services.webhooks.one(&access, &id_of(id)?).await.map_err(refused)?;
     let form = WebhookForm::of(&webhook);
-    show(&console, &visitor, Some(&webhook), (form, FormErrors::default())).await
+    show(&console, &visitor, Subject::Present(&webhook), (form, FormErrors::default())).await
 }
 
 async fn show(
     console: &Console,
     visitor: &Visitor,
-    webhook: Option<&Webhook>,
+    subject: Subject<'_>,
     (form, errors): (WebhookForm, FormErrors),
 ) -> Result<Response, PageError> {
     let language = visitor.language;
+    let webhook = subject.webhook();
     visitor.scoped::<ManageWebhooks>(console)?;
     let (mut chats, dates) = (chats(console, visitor).await?, dates(console, visitor).await?);
     let bounds = webhook.map_or_else(Bounds::full, |webhook| webhook.bounds.clone());
@@ -104,6 +135,7 @@ async fn show(
         description_hint: limit_hint(WEBHOOK_DESCRIPTION, language),
         back: webhook.map_or(list, |webhook| webhook_path(&webhook.id)),
         is_new: webhook.is_none(),
+        present: subject.changed().map(|webhook| WebhookCard::of(webhook, &chats, dates)),
         form,
         errors,
     };
@@ -154,6 +186,13 @@ pub(super) async fn save(
     let access = visitor.scoped::<ManageWebhooks>(&console)?;
     let webhooks = &console.services.webhooks;
     let webhook = webhooks.one(&access, &id_of(id)?).await.map_err(refused)?;
+    let version = version(&webhook);
+    if !form.version.is_empty() && form.version != version {
+        let errors = wrong_with(ServiceError::Stale, visitor.language)?;
+        // The next attempt is against what is shown now.
+        let form = WebhookForm { version, ..form };
+        return show(&console, &visitor, Subject::Changed(&webhook), (form, errors)).await;
+    }
     let errors = match form.draft(visitor.language) {
         Ok(draft) => match webhooks.change(&access, &webhook.id, changes(draft)).await {
             Ok(webhook) => return Ok(Done::Saved.at(&webhook_path(&webhook.id))),
@@ -161,7 +200,7 @@ pub(super) async fn save(
         },
         Err(errors) => errors,
     };
-    show(&console, &visitor, Some(&webhook), (form, errors)).await
+    show(&console, &visitor, Subject::Present(&webhook), (form, errors)).await
 }
 
 /// Returns the change of a webhook to a draft; whether it is on stays.
@@ -175,6 +214,20 @@ fn changes(draft: WebhookDraft) -> WebhookUpdate {
     }
 }
 
+/// Returns the version of what the form changes: whether it is on, and its secret, are no part of it.
+fn version(webhook: &Webhook) -> String {
+    let mut hash = Sha256::new();
+    let events = webhook.events.iter().map(|kind| kind.name());
+    let chats = webhook.channels.iter().flatten().map(ChannelId::as_str);
+    let reach = if webhook.channels.is_some() { "chosen" } else { "all" };
+    let texts = [webhook.url.as_str(), webhook.description.as_str(), reach];
+    for part in texts.into_iter().chain(events).chain(chats) {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hex::encode(&hash.finalize()[..8])
+}
+
 impl WebhookForm {
     fn of(webhook: &Webhook) -> Self {
         let chats = webhook.channels.as_deref();
@@ -184,6 +237,7 @@ impl WebhookForm {
             description: webhook.description.clone(),
             event: webhook.events.iter().map(|kind| kind.name().to_owned()).collect(),
             reach: reach.to_owned(),
+            version: version(webhook),
             chat: chats.unwrap_or_default().iter().map(ToString::to_string).collect(),
         }
     }

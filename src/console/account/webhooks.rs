@@ -33,6 +33,8 @@ struct WebhooksPage {
 pub(super) struct WebhookCard {
     pub(super) path: String,
     pub(super) url: String,
+    /// What it is for, where its owner has written that.
+    pub(super) description: Option<String>,
     /// Its description, else the host.
     pub(super) name: String,
     pub(super) enabled: bool,
@@ -80,6 +82,7 @@ impl WebhookCard {
         let previous = webhook.old_until.filter(|at| *at > dates.now);
         Self {
             path: webhook_path(&webhook.id),
+            description: described.cloned(),
             name: described.cloned().or_else(|| host_of(&webhook.url)).unwrap_or_default(),
             url: webhook.url.clone(),
             enabled: webhook.enabled,
