@@ -1,8 +1,9 @@
 //! Pages of a channel: their heading, their tabs, their dates.
 
 use chatkeep_core::role::Role;
-use chatkeep_services::access::ChannelAccess;
-use chatkeep_store::Channel;
+use chatkeep_services::access::{ChannelAccess, Member, ReadMembers};
+use chatkeep_services::members::MemberQuery;
+use chatkeep_store::{Channel, MemberStatus};
 use chatkeep_view::channel_path;
 
 use super::Console;
@@ -129,6 +130,24 @@ impl Heading {
         heading.tabs = open.map(link).collect();
         Ok(heading)
     }
+}
+
+/// Returns true for a channel without an owner who is in it: the next one who subscribes becomes it.
+///
+/// # Errors
+/// Returns an error when the store fails.
+pub(super) async fn is_ownerless(
+    console: &Console,
+    access: &ChannelAccess<Member, ReadMembers>,
+) -> Result<bool, PageError> {
+    let query = MemberQuery {
+        role: Some(Role::Owner),
+        status: Some(MemberStatus::Active),
+        limit: 1,
+        cursor: None,
+    };
+    let (owners, _) = console.services.members.page(access, &query).await?;
+    Ok(owners.is_empty())
 }
 
 /// Returns the dates of a channel's pages.

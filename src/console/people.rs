@@ -99,6 +99,8 @@ struct PersonPage {
     channel: Heading,
     person: PersonRow,
     roles: Vec<RoleChoice>,
+    /// True for the page of the visitor, who owns the channel.
+    owns: bool,
     /// True if the visitor may erase what this person wrote.
     may_erase: bool,
     /// Name that was typed to confirm the erasure.
@@ -239,6 +241,7 @@ impl PersonView {
         let page = PersonPage {
             frame: visitor.frame(self.person.name.clone()),
             roles: roles(self.access.role, self.role, language),
+            owns: self.person.me && self.role == Role::Owner,
             channel: self.channel,
             person: self.person,
             may_erase: self.may_erase,

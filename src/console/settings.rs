@@ -13,7 +13,7 @@ use chrono_tz::TZ_VARIANTS;
 use serde::Deserialize;
 
 use super::Console;
-use super::channel::{Heading, Tab, dates};
+use super::channel::{Heading, Tab, dates, is_ownerless};
 use super::dates::Dates;
 use super::error::PageError;
 use super::form::{FormErrors, Posted};
@@ -53,7 +53,9 @@ struct Fact {
 /// State of the backup as the visitor sees it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BackupState {
-    BotLeft { subscribed: bool },
+    BotLeft {
+        subscribed: bool,
+    },
     Unsubscribed,
     /// The visitor has no subscription, and the storage of everybody who has one is full.
     OthersFull,
@@ -98,6 +100,8 @@ struct SettingsPage {
     /// True while the visitor has a subscription.
     subscribed: bool,
     state: BackupState,
+    /// True while the channel has no owner who is in it: the next one who subscribes becomes it.
+    ownerless: bool,
     /// True for admins, who change the time zone and whether earlier texts are kept.
     admin: bool,
     /// True for the owner, who decides what is deleted.
@@ -180,6 +184,7 @@ async fn shown(
         channel: heading,
         state: BackupState::new(&settings, subscribed),
         subscribed,
+        ownerless: is_ownerless(console, &members).await?,
         admin: members.role >= Role::Admin,
         owner: members.role == Role::Owner,
         zone: typed("zone", |form| &form.zone, zone),

@@ -22,7 +22,7 @@ use serde::Deserialize;
 
 use super::Console;
 use super::bubble::{Bubble, BubbleContent, Bubbles};
-use super::channel::{Heading, Tab, dates};
+use super::channel::{Heading, Tab, dates, is_ownerless};
 use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
@@ -87,6 +87,8 @@ struct TimelinePage {
     at_end: bool,
     /// True if somebody backs the channel up, so that new messages appear.
     is_backed_up: bool,
+    /// True if nobody does, and whoever begins to becomes the owner.
+    ownerless: bool,
     /// Day of the message at which the page opens, for the choice of a date.
     date: String,
     export: String,
@@ -126,6 +128,8 @@ pub(super) async fn page(
     let seen = if stretch.newer { messages.first() } else { messages.last() };
     let seen = chosen.or(seen).map(|message| dates.day(message.sent_at));
     let heading = Heading::of_page(&console, &visitor, &access, Tab::Messages).await?;
+    let is_backed_up = console.services.channels.is_backed_up(&access).await?;
+    let members = visitor.channel(&console, &channel).await?;
     let page = TimelinePage {
         frame: visitor.frame(heading.name.clone()),
         items,
@@ -134,7 +138,8 @@ pub(super) async fn page(
         older: older.filter(|_| stretch.older),
         newer: newer.filter(|_| stretch.newer),
         at_end: !stretch.newer,
-        is_backed_up: console.services.channels.is_backed_up(&access).await?,
+        is_backed_up,
+        ownerless: !is_backed_up && is_ownerless(&console, &members).await?,
         date: seen.map(|day| day.to_string()).unwrap_or_default(),
         export: format!("{path}/export"),
         channel: heading,

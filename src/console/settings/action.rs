@@ -46,7 +46,9 @@ impl SettingsAction<'_> {
             self.visitor.channel::<Member, WriteBackup>(self.console, self.channel).await?;
         let subscribed = self.console.services.subscriptions.subscribe(&access).await;
         subscribed.map_err(|error| self.refused(error))?;
-        Ok(Done::Saved.at(&settings_path(access.channel())))
+        let now = self.visitor.channel::<Member, WriteBackup>(self.console, self.channel).await?;
+        let done = if now.role > access.role { Done::Owner } else { Done::Saved };
+        Ok(done.at(&settings_path(access.channel())))
     }
 
     pub(super) async fn unsubscribe(&self) -> Result<Response, SettingsRefusal> {

@@ -1,11 +1,12 @@
 //! Settings of a channel's backup.
 
+use chatkeep_store::PresenceEvidenceKind;
 use reqwest::StatusCode;
 
-use super::{GROUP, Page, START, Scene};
+use super::{GROUP, Page, START, Scene, now};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
-use crate::store::{at, edited};
+use crate::store::{at, edited, item};
 
 /// Name of the chat on a page that asks.
 const CHAT: &str = "<p class=\"soft\"><bdi lang=\"\">週末讀書會 ";
@@ -178,4 +179,36 @@ async fn old_messages_are_deleted_after_their_number_was_shown() {
     .await;
     let gone = scene.page(&format!("/c/{GROUP}/m/p003"), Some("Uowner"), "en").await;
     assert_eq!(gone.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_becomes_the_owner_is_told_before_and_after() {
+    let scene = Scene::new().await;
+    let own = async |user: &str| {
+        let page = scene.page(&format!("/c/{GROUP}/people/{user}"), Some(user), "en").await;
+        page.body.contains("You are the owner.")
+    };
+    assert!(own("Uowner").await && !own("Umember").await);
+    let settings = async |user: &str| scene.page(&path(), Some(user), "en").await.body;
+    let ownerless = "Whoever backs it up first becomes its owner";
+    assert!(!settings("Umember").await.contains(ownerless));
+    let begun = send(&scene, "Uadmin", &[("action", "subscribe")]).await;
+    assert!(begun.location().ends_with("?done=saved"), "{}", begun.location());
+    // The owner leaves.
+    let left = item(GROUP, now().millis(), PresenceEvidenceKind::Left("Uowner".into()));
+    scene.store.members().record_presence(&[left], now()).await.unwrap();
+    assert!(settings("Umember").await.contains(ownerless));
+    let admin = settings("Uadmin").await;
+    assert!(admin.contains("Become the owner") && !admin.contains(ownerless), "{admin}");
+    let account = scene.store.accounts();
+    for user in ["Uowner", "Uadmin"] {
+        account.unsubscribe(&GROUP.into(), &user.into(), now()).await.unwrap();
+    }
+    let chat = scene.page(&format!("/c/{GROUP}"), Some("Umember"), "en").await.body;
+    assert!(chat.contains("Nobody backs up this chat") && chat.contains(ownerless), "{chat}");
+    let begun = send(&scene, "Umember", &[("action", "subscribe")]).await;
+    assert!(begun.location().ends_with("?done=owner"), "{}", begun.location());
+    let page = scene.page(begun.location(), Some("Umember"), "en").await.body;
+    assert!(page.contains("you are its owner now") && !page.contains(ownerless), "{page}");
+    assert!(own("Umember").await);
 }
