@@ -123,14 +123,14 @@ impl From<BlobError> for DownloadError {
 /// miss it before. The blob of it is an orphan.
 fn check_content(item: &Wanted, stored: &Stored) -> Result<(), DownloadError> {
     let announced = item.info.file_size.and_then(|bytes| u64::try_from(bytes).ok());
-    let is_other = match announced {
-        // People send pages and JSON as files, and empty ones.
-        Some(bytes) if item.kind == MessageType::File => {
-            stored.bytes < bytes || (stored.bytes > bytes && sniff::is_stand_in(&stored.head))
-        }
-        _ => item.kind != MessageType::File && sniff::is_stand_in(&stored.head),
-    };
-    if is_other { Err(DownloadError::retry(MediaReason::BrokeOff)) } else { Ok(()) }
+    // People send pages and JSON as files, and empty ones: of the announced size, they are right.
+    let is_possible =
+        item.kind == MessageType::File && announced.is_none_or(|bytes| bytes == stored.bytes);
+    if !is_possible && sniff::is_stand_in(&stored.head) {
+        Err(DownloadError::retry(MediaReason::BrokeOff))
+    } else {
+        Ok(())
+    }
 }
 
 impl Media {

@@ -194,7 +194,6 @@ async fn a_page_in_place_of_a_file_is_a_failed_download() {
         (picture(), ""),
         (picture(), r#"{"message":"Internal"}"#),
         (pdf(), page),
-        (pdf(), "%PDF-1.7"),
         (pdf(), ""),
     ] {
         let (bench, group) = Bench::with_group().await;
