@@ -43,16 +43,19 @@ impl TextsOfRules {
     }
 }
 
-/// Returns the different texts that rules must not answer, folded, and those of each rule. Texts
-/// that fold to nothing are left out.
-pub(crate) fn excluded_texts(rules: &[RuleText<'_>]) -> (Vec<String>, TextsOfRules) {
+/// Returns the different texts that rules must not answer, folded by `fold`, and those of each rule.
+/// Texts that fold to nothing are left out.
+pub(crate) fn excluded_texts(
+    rules: &[RuleText<'_>],
+    fold: impl Fn(&str) -> String,
+) -> (Vec<String>, TextsOfRules) {
     if rules.iter().all(|rule| rule.not_for.is_empty()) {
         return (Vec::new(), TextsOfRules::default());
     }
     let mut ordinals: BTreeMap<String, u32> = BTreeMap::new();
     let mut of_rules = TextsOfRules { starts: vec![0], texts: Vec::new() };
     for rule in rules {
-        for folded in rule.not_for.iter().map(|text| fold_phrase(text)) {
+        for folded in rule.not_for.iter().map(|text| fold(text)) {
             let next = count(ordinals.len());
             if !folded.is_empty() {
                 of_rules.texts.push(*ordinals.entry(folded).or_insert(next));
@@ -85,7 +88,7 @@ pub(super) struct Exclusions {
 impl Exclusions {
     /// Compiles the texts of `rules`.
     pub(super) fn build(rules: &[RuleText<'_>]) -> Result<Self, KeywordError> {
-        let (texts, of_rules) = excluded_texts(rules);
+        let (texts, of_rules) = excluded_texts(rules, fold_phrase);
         Ok(Self { texts: matcher_of(&texts)?, of_rules })
     }
 
@@ -159,11 +162,11 @@ mod tests {
         let (one, two) = (owned(&["Thanks!", "ok", " "]), owned(&["no", "ＴＨＡＮＫＳ"]));
         let rules = [&one, &Vec::new(), &two];
         let rules = rules.map(|not_for| RuleText { not_for, ..RuleText::default() });
-        let (texts, of_rules) = excluded_texts(&rules);
+        let (texts, of_rules) = excluded_texts(&rules, fold_phrase);
         assert_eq!(texts, ["thanks", "ok", "no"]);
         assert_eq!([0, 1, 2].map(|rule| of_rules.of(rule)), [&[0, 1][..], &[], &[2, 0]]);
         assert_eq!(of_rules.pairs().collect::<Vec<_>>(), [(0, 0), (0, 1), (2, 2), (2, 0)]);
-        let (none, nothing) = excluded_texts(&rules[1..2]);
+        let (none, nothing) = excluded_texts(&rules[1..2], fold_phrase);
         assert!(none.is_empty() && nothing.of(0).is_empty() && nothing.pairs().next().is_none());
     }
 

@@ -6,6 +6,7 @@
 //! [`search`] adds the folds that only search needs, [`han`] the one fold that changes what a
 //! reader sees.
 
+pub mod alike;
 pub mod han;
 mod quick;
 pub mod search;

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 use super::features::word_hash;
 use super::hash::Hashed;
+use crate::fold::alike::fold_alike;
 
 /// Words of scripts with spaces, without apostrophes.
 const WORDS: &str = "a an the i im ive id me my mine we our us you your youre u ur he she it its \
@@ -45,7 +46,7 @@ static COMMON_WORDS: LazyLock<HashSet<u64, Hashed>> = LazyLock::new(|| {
 static COMMON_STRINGS: LazyLock<HashMap<char, Vec<Vec<char>>, Hashed>> = LazyLock::new(|| {
     let mut by_first: HashMap<char, Vec<Vec<char>>, Hashed> = HashMap::default();
     for text in STRINGS.split_whitespace() {
-        let chars: Vec<char> = crate::fold(text).chars().collect();
+        let chars: Vec<char> = fold_alike(text).chars().collect();
         by_first.entry(chars[0]).or_default().push(chars);
     }
     for texts in by_first.values_mut() {

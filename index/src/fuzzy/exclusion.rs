@@ -13,6 +13,8 @@ use super::{COMPARED_CLOSELY, Message};
 use crate::answer::{
     Candidate, RuleText, Strictness, TextsOfRules, excluded_texts, matcher_of, thresholds,
 };
+use crate::fold::alike::fold_alike;
+use crate::fold::strip_marks;
 use crate::keyword::{KeywordError, KeywordMatcher};
 
 /// Texts that rules must not answer.
@@ -38,7 +40,8 @@ struct ExcludedPhrase {
 impl ExcludedPhrases {
     /// Compiles the texts of `rules`, which have these phrases.
     pub(super) fn build(rules: &[RuleText<'_>], phrases: &Phrases) -> Result<Self, KeywordError> {
-        let (texts, of_rules) = excluded_texts(rules);
+        let (texts, of_rules) =
+            excluded_texts(rules, |text| strip_marks(&fold_alike(text)).to_owned());
         let keywords = matcher_of(&texts)?;
         let texts = texts.iter().map(|text| ExcludedPhrase::new(text, phrases)).collect();
         Ok(Self { of_rules, keywords, texts })

@@ -20,7 +20,8 @@ mod words;
 use std::fmt;
 
 use crate::answer::{Candidate, Rating, RuleText, Strictness, thresholds};
-use crate::fold::{fold_cow, strip_marks};
+use crate::fold::alike::fold_alike;
+use crate::fold::strip_marks;
 use crate::keyword::{KeywordHit, KeywordMatcher};
 use exclusion::ExcludedPhrases;
 use features::{Extractor, Feature};
@@ -53,8 +54,11 @@ impl FuzzyMatcher {
     #[expect(clippy::expect_used, reason = "see above")]
     pub fn build(rules: &[RuleText<'_>]) -> Self {
         let phrases = (0..).zip(rules);
-        let phrases = phrases.flat_map(|(rule, text)| text.phrases().map(move |p| (rule, p)));
-        let keywords = KeywordMatcher::build(phrases).expect("sorted keys make a map");
+        let phrases = phrases
+            .flat_map(|(rule, text)| text.phrases().map(move |phrase| (rule, fold_alike(phrase))));
+        let phrases: Vec<(u32, String)> = phrases.collect();
+        let keywords = phrases.iter().map(|(rule, phrase)| (*rule, phrase.as_str()));
+        let keywords = KeywordMatcher::build(keywords).expect("sorted keys make a map");
         let phrases = Phrases::build(rules);
         let excluded = ExcludedPhrases::build(rules, &phrases).expect("sorted keys make a map");
         Self { keywords, phrases, excluded }
@@ -66,9 +70,10 @@ impl FuzzyMatcher {
     }
 
     /// Returns the rules that a message may ask for, and the one that answers it. A message that
-    /// equals a phrase, but for width, case, white space and sentence marks at its end, scores 1.
+    /// equals a phrase, but for width, case, white space, the script of Chinese and of kana, and sentence
+    /// marks at its end, scores 1.
     pub fn rate(&self, message: &str, strictness: Strictness) -> Rating {
-        let folded = fold_cow(message);
+        let folded = fold_alike(message);
         let message = Message::new(self, strip_marks(&folded));
         let mut candidates = self.candidates(&message);
         self.excluded.mark(&mut candidates, &message);

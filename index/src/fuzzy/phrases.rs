@@ -8,7 +8,8 @@ use super::features::{Extractor, Feature};
 use super::hash::Hashed;
 use super::words::Vocabulary;
 use crate::answer::RuleText;
-use crate::fold::{fold_cow, strip_marks};
+use crate::fold::alike::fold_alike;
+use crate::fold::strip_marks;
 
 /// Number of rules that a channel is assumed to have beside its own, so that features of all of its
 /// few rules still have a weight.
@@ -53,7 +54,7 @@ impl Phrases {
         for (rule, text) in (0..).zip(rules) {
             this.rule_starts.push(length(&this.rules));
             for phrase in text.phrases() {
-                let folded = fold_cow(phrase);
+                let folded = fold_alike(phrase);
                 extractor.extract(strip_marks(&folded));
                 this.push(rule, &extractor, &mut kinds, &mut frequencies);
             }

@@ -37,6 +37,31 @@ fn a_rule_does_not_answer_what_is_nearer_to_a_text_that_is_not_for_it() {
 }
 
 #[test]
+fn spellings_that_writers_take_for_the_same_are_one() {
+    let rules = matcher(&[
+        &["ゴミの日", "ゴミ出し"],
+        &["停車場", "停車位"],
+        &["台北店在哪"],
+        &["管理費怎麼繳"],
+        &["パーキング"],
+    ]);
+    for (message, rule) in [
+        ("ごみの日", 0),
+        ("ごみの日はいつですか", 0),
+        ("停车场", 1),
+        ("停车场在哪里？", 1),
+        ("臺北店在哪？", 2),
+        ("管理费怎么缴", 3),
+        ("ぱーきんぐ", 4),
+    ] {
+        let rating = rules.rate(message, Strictness::Careful);
+        assert_eq!(rating.answer, Some(rule), "{message}: {rating:?}");
+    }
+    let rules = not_for(&[("ゴミの日", &["ゴミ箱の日"])]);
+    assert_eq!(rules.rate("ごみ箱の日", Strictness::Balanced).answer, None);
+}
+
+#[test]
 fn texts_that_are_not_for_a_rule_take_no_answer_from_others() {
     let rules: [(&str, &[&str]); 2] = [("opening hours", &["happy hours"]), ("happy hours", &[])];
     assert_eq!(not_for(&rules).rate("happy hours", Strictness::Balanced).answer, Some(1));

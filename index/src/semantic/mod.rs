@@ -123,7 +123,7 @@ impl SemanticMatcher {
             starts.push(u32::try_from(phrases.len()).unwrap_or(u32::MAX));
         }
         language::settle(&mut languages);
-        let (texts, of_rules) = excluded_texts(rules);
+        let (texts, of_rules) = excluded_texts(rules, fold_phrase);
         lexical.end_counted();
         for text in &texts {
             lexical.phrase(text);

@@ -4,6 +4,7 @@
 //! and ends of words count as such. Scripts without spaces, and Korean, give single characters and
 //! pairs. Symbols and emoji give nothing.
 
+use crate::fold::alike::alike;
 use crate::script::Class;
 
 /// Lengths of the n-grams of words.
@@ -23,7 +24,7 @@ pub(super) fn ngrams(folded: &str) -> Vec<u32> {
             run.clear();
             run_class = class;
         }
-        run.push(c);
+        run.push(alike(c));
     }
     push_run(&run, run_class, &mut grams);
     grams.sort_unstable();
