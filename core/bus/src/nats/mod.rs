@@ -1,4 +1,5 @@
-//! Bus on NATS JetStream, for many processes. Needs nats-server 2.9 or newer.
+//! Bus on NATS JetStream, for many processes. Needs nats-server 2.10 or later; runs with 2.9, which
+//! may lose acknowledged events when it is stopped.
 //!
 //! `EVENTS` retains a message until every consumer has acknowledged it, `JOBS` until its one
 //! consumer has, `DEAD` until someone decides. This process can set up again what it has set up
@@ -112,6 +113,13 @@ impl NatsBus {
             warn!(
                 "each event is on one server of this NATS cluster only, and is lost with its disk: \
                  set bus_limits.replicas (CHATKEEP_BUS_LIMITS_REPLICAS) to 3 or 5"
+            );
+        }
+        if drops_on_stop(&server.version) {
+            warn!(
+                server = server.version,
+                "this nats-server loses events that it acknowledges while it is stopped or restarted: \
+                 use 2.10 or later, or stop chatkeep before it"
             );
         }
         if replicas > 1 && replicates_badly(&server.version) {
@@ -295,9 +303,22 @@ impl NatsBus {
 /// Returns `true` for the versions of nats-server whose replicas of a consumer do not agree on what was
 /// acknowledged after one of them was killed (seen with 2.9.10, and not with 2.10.25).
 fn replicates_badly(version: &str) -> bool {
-    let mut numbers = version.split('.').map(str::parse::<u32>);
-    let (major, minor) = (numbers.next(), numbers.next());
-    matches!((major, minor), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) < (2, 10))
+    is_before(version, [2, 10, 0])
+}
+
+/// Returns `true` for the versions of nats-server that, while they stop in order, forget the consumers
+/// of a stream before they stop taking messages: with interest retention these are acknowledged and
+/// dropped, and stored ones are deleted once one consumer has acknowledged them (seen with 2.9.10, and
+/// not with 2.10.26; mended in 2.9.16).
+fn drops_on_stop(version: &str) -> bool {
+    is_before(version, [2, 9, 16])
+}
+
+/// Returns whether a version is known, and earlier than that one; a pre-release counts as its release.
+fn is_before(version: &str, release: [u32; 3]) -> bool {
+    let version = version.split(['-', '+']).next().unwrap_or_default();
+    let numbers: Result<Vec<u32>, _> = version.split('.').map(str::parse).collect();
+    numbers.is_ok_and(|numbers| numbers.as_slice() < release.as_slice())
 }
 
 fn disconnected() -> BusError {
@@ -311,20 +332,25 @@ fn unavailable(error: &(dyn std::error::Error + 'static)) -> BusError {
 
 #[cfg(test)]
 mod tests {
-    use super::replicates_badly;
+    use super::{drops_on_stop, replicates_badly};
 
     #[test]
-    fn servers_before_2_10_are_told_from_later_ones() {
-        for (version, badly) in [
-            ("2.9.10", true),
-            ("1.4.1", true),
-            ("2.10.0", false),
-            ("2.15.1", false),
-            ("3.0.0", false),
-            ("2.10.0-beta.1", false),
-            ("", false),
+    fn servers_with_faults_are_told_from_later_ones() {
+        for (version, badly, drops) in [
+            ("2.9.10", true, true),
+            ("2.9.15", true, true),
+            ("2.9.16", true, false),
+            ("2.9.25", true, false),
+            ("1.4.1", true, true),
+            ("2.10.0", false, false),
+            ("2.15.1", false, false),
+            ("3.0.0", false, false),
+            ("2.10.0-beta.1", false, false),
+            ("", false, false),
+            ("unknown", false, false),
         ] {
             assert_eq!(replicates_badly(version), badly, "{version}");
+            assert_eq!(drops_on_stop(version), drops, "{version}");
         }
     }
 }
