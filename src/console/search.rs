@@ -29,8 +29,8 @@ struct ResultPage {
     frame: Frame,
     channel: Heading,
     form: SearchForm,
-    kinds: Vec<Choice>,
-    people: Vec<Choice>,
+    kinds: Vec<FilterChoice>,
+    people: Vec<FilterChoice>,
     chips: Vec<Chip>,
     newest_first: bool,
     /// Sentence about the results; `None` before the first search.
@@ -49,8 +49,8 @@ struct ResultPart {
     hits: Vec<HitRow>,
 }
 
-/// Choice in a list.
-pub(super) struct Choice {
+/// FilterChoice in a list.
+pub(super) struct FilterChoice {
     pub(super) value: String,
     pub(super) label: String,
     chosen: bool,
@@ -105,7 +105,7 @@ pub(super) async fn page(
     let page = ResultPage {
         frame: visitor.frame(language.text("search-label")),
         kinds: kinds
-            .map(|kind| Choice {
+            .map(|kind| FilterChoice {
                 value: kind.name().to_owned(),
                 label: language.text(kind_key(kind)),
                 chosen: chosen(&kind),
@@ -176,10 +176,10 @@ async fn names(
     access: &ChannelAccess<Member, ReadMessages>,
     chosen: &str,
     language: Language,
-) -> Result<Vec<Choice>, PageError> {
+) -> Result<Vec<FilterChoice>, PageError> {
     let channels = std::slice::from_ref(access.without_reading());
     let senders = console.services.members.senders(&access.caller, channels).await?;
-    let choice = |(user, label): (UserId, String)| Choice {
+    let choice = |(user, label): (UserId, String)| FilterChoice {
         chosen: user.as_str() == chosen,
         value: user.into_string(),
         label,

@@ -12,7 +12,7 @@ use url::form_urlencoded;
 
 use super::dates::Dates;
 use super::labels::kind_key;
-use super::search::Choice;
+use super::search::FilterChoice;
 
 /// Results of a page.
 const LIMIT: u32 = 25;
@@ -107,7 +107,7 @@ impl SearchForm {
     }
 
     /// Returns the filters in effect.
-    pub(super) fn chips(&self, channel: &str, people: &[Choice], dates: Dates) -> Vec<Chip> {
+    pub(super) fn chips(&self, channel: &str, people: &[FilterChoice], dates: Dates) -> Vec<Chip> {
         let language = dates.language;
         let first = Self { cursor: String::new(), ..self.clone() };
         let chip = |label: String, without: Self| Chip {

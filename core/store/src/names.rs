@@ -193,7 +193,7 @@ mod tests {
         let steps = plan(BOTS).await.join("\n");
         for lookup in [
             "messages_by_sender (channel_id=? AND sender_id>?)",
-            "messages_by_sender (channel_id=? AND sender_id=?)",
+            "messages_by_sender (channel_id=? AND sender_id=? ",
         ] {
             assert!(steps.contains(lookup), "{steps}");
         }

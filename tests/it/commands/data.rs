@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::harness::process::Program;
 use crate::harness::scratch;
 use crate::pipeline::conversation::{emulator, group};
-use crate::stack::{Parts, Stack};
+use crate::stack::{Parts, Stack, TestEnv};
 
 /// Runs a command on a data folder, and expects that code. Returns what it printed, and what it said.
 async fn on_data(data: &Path, args: &[&str], code: i32) -> (Vec<String>, String) {
@@ -186,4 +186,39 @@ async fn the_full_model_is_installed_shown_and_deleted() {
     let (_, said) = run(&["remove"], 0).await;
     assert!(said.contains("the full model was deleted"), "{said}");
     assert_eq!(run(&["status"], 0).await.0, built_in);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_in_a_database_that_is_left_behind_are_told() {
+    let (ground, line) = (TestEnv::new(Parts::Servers).await, emulator().await);
+    let text = ground.folder.path().join("chat.txt");
+    let chat = "[LINE] Chat history in Club\nSaved on: 2024/01/06 10:00\n\n2024/01/05(Fri)\n\
+                09:31\tAnn\thello\n09:32\tBob\thi there\n";
+    std::fs::write(&text, chat).unwrap();
+    let mut process = ground.serve(&line).await;
+    let warning = "From SQLite to PostgreSQL";
+    assert!(!process.stderr().iter().any(|line| line.contains(warning)));
+    assert!(process.terminate().await.success());
+    let text = text.display().to_string();
+    let (channel, user) =
+        ("C00000000000000000000000000000001", "U00000000000000000000000000000001");
+    let import = ["--database", "sqlite", "import", &text, "--channel", channel, "--user", user];
+    ground.said(&line, &[&import[..], &["--time-zone", "UTC"]].concat()).await;
+    let mut process = ground.serve(&line).await;
+    assert!(process.stderr().iter().any(|line| line.contains(warning)));
+    assert!(process.terminate().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_without_rights_in_the_database_is_told_what_it_needs() {
+    let (ground, line) = (TestEnv::new(Parts::Servers).await, emulator().await);
+    let database = ground.database.as_ref().unwrap();
+    let role = format!("r{}", chatkeep_core::random::random_name());
+    database.query(&format!("CREATE ROLE {role} LOGIN")).await;
+    let mut process =
+        ground.program(&line, &["--database", &database.url_as(&role), "migrate"]).start();
+    assert!(!process.finish().await.success());
+    let said = process.stderr().join("\n");
+    assert!(said.contains("lacks a right: make it the owner of the database"), "{said}");
+    database.query(&format!("DROP ROLE {role}")).await;
 }

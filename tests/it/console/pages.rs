@@ -269,7 +269,7 @@ async fn a_search_marks_its_words_and_leads_to_their_context() {
     for (filters, found) in [
         ("&type=sticker", "よろしく"),
         ("&sender=Ubot", "We are open"),
-        ("&from=2024-03-01&to=2024-03-02", "message number 1"),
+        ("&from=2024-03-01&to=2024-03-02", "message number 64"),
     ] {
         let page = scene.open(&search(filters)).await.body;
         assert!(page.contains("found</h2>"), "{filters}: {page}");

@@ -1,6 +1,7 @@
 //! Events that cannot be decoded, or are of an unknown type: stored as they came, and erased with the
 //! message that they are about.
 
+use chatkeep_core::time::Clock as _;
 use serde_json::{Value, json};
 
 use super::bench::{Bench, Group};
@@ -73,25 +74,27 @@ fn odd_events(group: &Group) -> Vec<(Value, Value)> {
 #[tokio::test]
 async fn what_is_said_in_an_unknown_kind_of_chat_is_not_of_the_writers_own() {
     let (bench, group) = Bench::with_group().await;
+    let chat = group.bob.as_str().into();
+    let said = |source: Value, id: &str| {
+        json!({"type": "message", "source": source, "timestamp": bench.clock.now().millis(),
+               "replyToken": "r", "message": {"id": id, "type": "text", "text": SECRET}})
+    };
+    let own = json!({"type": "user", "userId": group.bob});
+    publish(&bench, "E1", &said(own.clone(), "71")).await;
+    bench.drain(bench.members()).await;
     bench.subscribe(&group.bob, &group.bob).await;
-    for (nth, source) in [
-        json!({"type": "openchat", "openChatId": "O1", "userId": group.bob}),
-        json!({"type": "group", "userId": group.bob}),
-    ]
-    .iter()
-    .enumerate()
-    {
-        let event = json!({"type": "message", "source": source, "replyToken": "r",
-                           "message": {"id": "77", "type": "text", "text": SECRET}});
-        publish(&bench, &format!("E{nth}"), &event).await;
+    publish(&bench, "E2", &said(own, "72")).await;
+    assert_eq!(bench.messages(&chat).await.len(), 1);
+    for (id, source) in [
+        ("E3", json!({"type": "openchat", "openChatId": "O1", "userId": group.bob})),
+        ("E4", json!({"type": "group", "userId": group.bob})),
+    ] {
+        publish(&bench, id, &said(source, "73")).await;
     }
-    assert_eq!(bench.drain(bench.assistant()).await, 2);
-    assert_eq!(bench.value("SELECT COUNT(*) FROM messages").await, "0");
-    assert_eq!((stored(&bench).await, bench.calls("/reply")), ((2, 2), 0));
-    let own = json!({"type": "message", "source": {"type": "user", "userId": group.bob},
-                     "message": {"id": "78", "type": "text", "text": SECRET}});
-    publish(&bench, "E9", &own).await;
-    assert_eq!(bench.messages(&group.bob.as_str().into()).await.len(), 1);
+    assert_eq!(bench.messages(&chat).await.len(), 1);
+    assert_eq!(stored(&bench).await, (2, 3), "nothing is lost");
+    bench.drain(bench.assistant()).await;
+    assert_eq!(bench.calls("/reply"), 0);
 }
 
 #[tokio::test]

@@ -30,11 +30,11 @@ pub(super) fn call_span(api: &LineApi, endpoint: Endpoint, method: &Method) -> S
         otel.kind = "client",
         http.request.method = method.as_str(),
         http.response.status_code = Empty,
-        line.request_id = Empty,
         server.address = url.as_ref().and_then(Url::host_str),
         server.port = url.as_ref().and_then(Url::port_or_known_default),
         chatkeep.bot = &*api.bot,
         chatkeep.endpoint = endpoint.name(),
+        chatkeep.request_id = Empty,
     )
 }
 
@@ -60,7 +60,7 @@ impl Built {
         let answer = self.http.execute(self.request?).await?;
         let span = Span::current();
         span.record("http.response.status_code", answer.status().as_u16());
-        span.record("line.request_id", request_id(answer.headers()));
+        span.record("chatkeep.request_id", request_id(answer.headers()));
         Ok(answer)
     }
 }
