@@ -12,8 +12,8 @@ use chatkeep_view::pseudonyms::Masked;
 
 use super::dates::Dates;
 use super::labels::{
-    anchor, context_path, gone, hue, initial, kind_key, length, media_path, name_of, picture_of,
-    shortened, size, summary, visible,
+    anchor, context_path, gone, hue, initial, kind_key, length, media_path, missing_key, name_of,
+    picture_of, shortened, size, summary, visible,
 };
 use super::origin::OriginNote;
 use super::text::{Piece, pieces};
@@ -195,7 +195,7 @@ impl Bubbles<'_> {
             let name = visible(media.file_name.clone());
             return BubbleContent::Lost {
                 name: name.unwrap_or_else(|| language.text(kind_key(message.kind))),
-                why: language.text(&format!("media-{}", status.name())),
+                why: language.text(&missing_key(record)),
             };
         }
         let file = media_path(&message.channel, &message.id);

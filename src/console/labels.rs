@@ -4,7 +4,7 @@ use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::text;
 use chatkeep_i18n::{Language, Value};
-use chatkeep_store::StoredMessage;
+use chatkeep_store::{MediaReason, MediaRecord, MediaStatus, StoredMessage};
 use chatkeep_view::sanitize::is_visible;
 use chatkeep_view::{channel_path, segment};
 use chrono_tz::Tz;
@@ -86,6 +86,20 @@ pub(super) const fn kind_key(kind: MessageType) -> &'static str {
 pub(super) fn shortened(text: &str, max: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     text::shortened(&line, max).into_owned()
+}
+
+/// Returns the key of the sentence about a file that is not stored; `None` for one of which nothing is
+/// known yet.
+pub(super) fn missing_key(record: Option<&MediaRecord>) -> String {
+    match record {
+        Some(record) if record.reason == Some(MediaReason::NotInExport) => {
+            "media-not-in-import".to_owned()
+        }
+        record => {
+            let status = record.map_or(MediaStatus::Pending, |record| record.status);
+            format!("media-{}", status.name())
+        }
+    }
 }
 
 /// Returns the character that stands for a name.

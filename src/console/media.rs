@@ -14,7 +14,7 @@ use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
-use super::labels::{context_path, kind_key, media_path, size, visible};
+use super::labels::{context_path, kind_key, media_path, missing_key, size, visible};
 use super::visitor::{Asked, Visitor};
 
 /// Files of a page.
@@ -76,7 +76,7 @@ impl Tile {
         let preview = item.record.preview.is_some();
         let photo = item.kind == MessageType::Image;
         let picture = file.as_ref().filter(|_| preview || photo);
-        let status = || language.text(&format!("media-{}", item.record.status.name()));
+        let status = || language.text(&missing_key(Some(&item.record)));
         Self {
             context: context_path(&item.channel, &item.message),
             picture: picture

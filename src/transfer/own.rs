@@ -209,7 +209,7 @@ impl Writer {
                 let name = name.filter(|name| is_visible(name));
                 Ok(page.section(name.unwrap_or(id.as_str())).into())
             }
-            Self::Json { channels, messages } => {
+            Self::Json { channels, messages, .. } => {
                 *messages = false;
                 let mut out = separated(channels);
                 out.extend(opened(&ChannelHead { channel_id: id, name }, "messages")?);

@@ -12,7 +12,7 @@ use chatkeep_core::message::{Content, EarlierText, MediaInfo, MessageType};
 use chatkeep_core::text::shortened;
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::Language;
-use chatkeep_store::{Gap, StoredMessage};
+use chatkeep_store::{Gap, MediaReason, MediaRecord, StoredMessage};
 use chatkeep_view::Links;
 use chatkeep_view::sanitize::is_visible;
 use chatkeep_view::when::local_time;
@@ -250,7 +250,12 @@ impl HtmlPage {
     fn file<'a>(&self, message: &StoredMessage, info: &'a MediaInfo) -> MessageBody<'a> {
         let name = info.file_name.as_deref().filter(|name| is_visible(name));
         let Some(path) = self.media.path(message) else {
-            let status = message.media_status().map(|status| format!("media-{status}"));
+            let is_left_out =
+                |record: &MediaRecord| record.reason == Some(MediaReason::NotInExport);
+            let status = match &message.media {
+                Some(record) if is_left_out(record) => Some("media-not-in-import".to_owned()),
+                record => record.as_ref().map(|one| format!("media-{}", one.status.name())),
+            };
             // Nothing is wrong with a file that is stored.
             let status = status.filter(|key| self.language.has(key));
             let status = status.map(|key| self.language.text(&key));

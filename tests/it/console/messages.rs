@@ -405,3 +405,23 @@ async fn a_page_for_reading_is_in_the_language_of_its_reader() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_photo_that_an_imported_text_does_not_have_is_told_as_such() {
+    let scene = Scene::new().await;
+    let pages = [
+        format!("/c/{GROUP}"),
+        format!("/c/{GROUP}/media"),
+        format!("/c/{GROUP}/export/file?format=html"),
+    ];
+    let (expired, left_out) = ("Expired before it could be saved", "Not in the imported text");
+    for path in &pages {
+        let page = scene.open(path).await.body;
+        assert!(page.contains(expired) && !page.contains(left_out), "{path}: {page}");
+    }
+    scene.stack.sql("UPDATE media SET reason = 'not_in_export'".to_owned()).await;
+    for path in &pages {
+        let page = scene.open(path).await.body;
+        assert!(page.contains(left_out) && !page.contains(expired), "{path}: {page}");
+    }
+}

@@ -156,3 +156,45 @@ async fn who_has_a_name_that_nobody_sees_is_shown_and_erased_all_the_same() {
     let begun = scene.post(&own, "Uowner", &form("Chat without a name"), &[]).await;
     assert_eq!(begun.status, StatusCode::SEE_OTHER, "{}", begun.body);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn people_are_found_by_their_name() {
+    let scene = Scene::new().await;
+    let path = format!("/c/{GROUP}/people");
+    assert!(!scene.open(&path).await.body.contains("Find by name"), "there are few");
+    let joined = (0..120).map(|n| {
+        item(GROUP, 5, PresenceEvidenceKind::Joined(format!("Ufan{n:03}").as_str().into()))
+    });
+    scene.store.members().record_presence(&joined.collect::<Vec<_>>(), at(5)).await.unwrap();
+    scene
+        .stack
+        .sql(
+            "UPDATE users SET display_name = 'Fan ' || user_id WHERE user_id LIKE 'Ufan%'"
+                .to_owned(),
+        )
+        .await;
+    assert!(scene.open(&path).await.body.contains("Find by name"));
+    for (q, found) in [
+        ("aiko", "Aiko"),
+        ("ＡＩＫＯ", "Aiko"),
+        ("小美", "林小美"),
+        ("לוי", "דנה לוי"),
+        ("gone", "Gone"),
+    ] {
+        let page = scene.open(&format!("{path}?q={q}")).await.body;
+        assert!(
+            page.contains(found) && page.matches("<li><a href=\"/c/").count() < 12,
+            "{q}: {page}"
+        );
+        let part = format!("href=\"{path}?show=present\" aria-current");
+        assert!(!page.contains(&part), "they are of every part: {page}");
+    }
+    let guest = scene.open(&format!("{path}?q=%D7%93%D7%A0%D7%94")).await.body;
+    assert!(guest.contains("No access"), "{guest}");
+    let many = scene.open(&format!("{path}?q=fan")).await.body;
+    assert!(many.contains("There are more people.") && many.contains("Fan Ufan000"), "{many}");
+    let one = scene.open(&format!("{path}?q=fan+ufan119")).await.body;
+    assert!(one.contains("Fan Ufan119") && !one.contains("Fan Ufan118"), "{one}");
+    let none = scene.open(&format!("{path}?q=nobody")).await.body;
+    assert!(none.contains("Nobody found") && none.contains("value=\"nobody\""), "{none}");
+}

@@ -99,6 +99,7 @@ media-pending = Still being saved
 media-skipped = Not backed up: storage was full
 media-failed = Could not be saved
 media-expired = Expired before it could be saved
+media-not-in-import = Not in the imported text
 media-erased = Deleted
 media-download = Download
 media-download-named = Download { $name }

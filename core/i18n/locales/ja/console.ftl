@@ -92,6 +92,7 @@ media-pending = 保存中です
 media-skipped = 保存されていません（ストレージがいっぱいでした）
 media-failed = 保存できませんでした
 media-expired = 保存前に保存期間が終了しました
+media-not-in-import = インポートしたテキストには含まれていません
 media-erased = 削除されました
 media-download = ダウンロード
 media-download-named = { $name }をダウンロード

@@ -92,6 +92,7 @@ media-pending = กำลังบันทึกไฟล์
 media-skipped = ไม่ได้เก็บไว้ เพราะพื้นที่เต็ม
 media-failed = บันทึกไฟล์ไม่สำเร็จ
 media-expired = ไฟล์หมดอายุก่อนที่จะบันทึกได้
+media-not-in-import = ไม่มีอยู่ในข้อความที่นำเข้า
 media-erased = ลบแล้ว
 media-download = ดาวน์โหลด
 media-download-named = ดาวน์โหลด { $name }

@@ -92,6 +92,7 @@ media-pending = 檔案備份中
 media-skipped = 未備份：儲存空間已滿
 media-failed = 檔案備份失敗
 media-expired = 備份前檔案已超過保存期限
+media-not-in-import = 匯入的文字檔中沒有
 media-erased = 已刪除
 media-download = 下載
 media-download-named = 下載 { $name }
