@@ -13,6 +13,7 @@ use chatkeep_services::access::{Admin, ChannelAccess, Member, ReadMembers, Write
 use chatkeep_services::members::MemberQuery;
 use chatkeep_store::{Member as StoredMember, MemberStatus};
 use chatkeep_view::pseudonyms::Masked;
+use chatkeep_view::sanitize::is_visible;
 use chatkeep_view::segment;
 use serde::Deserialize;
 
@@ -29,6 +30,8 @@ use super::visitor::{Asked, Visitor};
 
 /// People of a page.
 const LIMIT: u32 = 100;
+/// Number of people from which on a page offers to find one.
+const MANY: usize = 10;
 
 /// Part of the people that is shown.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
@@ -48,6 +51,9 @@ pub(super) struct PeopleQuery {
     #[serde(default)]
     show: Shown,
     cursor: Option<String>,
+    /// Part of the names of the people to find; empty for everybody of the shown part.
+    #[serde(default)]
+    q: String,
 }
 
 /// A person in the list, and on their page.
@@ -82,6 +88,12 @@ struct PeoplePage {
     present: bool,
     people: Vec<PersonRow>,
     next: Option<String>,
+    /// Searched part of a name.
+    q: String,
+    /// True where there are enough people to search them.
+    finds: bool,
+    /// True if more people were found than are shown.
+    more: bool,
 }
 
 /// Role that the visitor may give.
@@ -130,14 +142,23 @@ pub(super) async fn list(
         Shown::Guests => (Some(Role::Guest), None),
         Shown::Left => (None, Some(MemberStatus::Left)),
     };
-    let query = MemberQuery { role, status, limit: LIMIT, cursor: asked.cursor };
-    let (people, next) = console.services.members.page(&access, &query).await?;
+    let q = asked.q.trim().to_owned();
+    let (is_found, is_later) = (is_visible(&q), asked.cursor.is_some());
+    let (people, next, more) = if is_found {
+        let (found, more) = console.services.members.find(&access, &q, LIMIT as usize).await?;
+        (found, None, more)
+    } else {
+        let query = MemberQuery { role, status, limit: LIMIT, cursor: asked.cursor };
+        let (people, next) = console.services.members.page(&access, &query).await?;
+        (people, next, false)
+    };
+    let finds = is_found || is_later || people.len() > MANY;
     let dates = dates(&console, &visitor, &access).await?;
     let channel = Heading::of_page(&console, &visitor, &access, Tab::People).await?;
     let part = |show: Shown, name: &str, key: &str| PartLink {
         href: format!("{}/people?show={name}", channel.path),
         label: visitor.language.text(key),
-        current: show == asked.show,
+        current: show == asked.show && q.is_empty(),
     };
     let parts = vec![
         part(Shown::Present, "present", "people-present"),
@@ -150,7 +171,7 @@ pub(super) async fn list(
     let people = people.iter().map(row).collect();
     let frame = visitor.frame(visitor.language.text("tab-people"));
     let present = asked.show == Shown::Present;
-    rendered(&PeoplePage { frame, channel, parts, present, people, next })
+    rendered(&PeoplePage { frame, channel, parts, present, people, next, q, finds, more })
 }
 
 pub(super) async fn one(

@@ -1,11 +1,13 @@
 //! Members of channels.
 
 use std::collections::HashMap;
+use std::slice;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Role;
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_index::fold;
 use chatkeep_store::{Member as StoredMember, MemberStatus, RoleSet, Store};
 use chatkeep_view::pseudonyms::Masked;
 use chatkeep_view::sanitize::is_visible;
@@ -123,6 +125,35 @@ impl MemberService {
         found.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         found.truncate(wanted as usize);
         Ok(found.into_iter().map(|(_, member)| member).collect())
+    }
+
+    /// Returns at most `limit` people of a channel whose name has a text in it, by name: guests and
+    /// those who left, too; and true if there are more.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    #[boxed]
+    pub async fn find(
+        &self,
+        access: &ChannelAccess<Member, ReadMembers>,
+        text: &str,
+        limit: usize,
+    ) -> Result<(Vec<Masked<StoredMember>>, bool), ServiceError> {
+        let text = fold(text);
+        let names = self.names(&access.caller, slice::from_ref(access.channel())).await?;
+        let folded = names.into_iter().filter_map(|(user, name)| Some((fold(&name?), user)));
+        let mut hits: Vec<_> = folded.filter(|(name, _)| name.contains(text.as_str())).collect();
+        hits.sort();
+        let mut found = Vec::new();
+        for (_, user) in hits {
+            // Who was imported with messages is no member.
+            let Some(member) = self.one(access, &user).await? else { continue };
+            if found.len() == limit {
+                return Ok((found, true));
+            }
+            found.push(member);
+        }
+        Ok((found, false))
     }
 
     /// Returns a person in a channel, also after they left; `None` for somebody who was never there.

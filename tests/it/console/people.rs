@@ -1,11 +1,13 @@
 //! The people of a channel: the list, roles, erasure.
 
 use chatkeep_core::role::Role;
+use chatkeep_store::PresenceEvidenceKind;
 use reqwest::StatusCode;
 
 use super::{GROUP, Scene};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
+use crate::store::{at, item};
 
 async fn role(scene: &Scene, user: &str) -> Role {
     scene.store.members().member(&GROUP.into(), &user.into()).await.unwrap().unwrap().role
