@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     /// Beginnings of keys whose end is computed.
-    const COMPUTED: [&str; 16] = [
+    const COMPUTED: [&str; 17] = [
         "delivery-failed-",
         "delivery-is-",
         "event-",
@@ -136,6 +136,7 @@ mod tests {
         "media-skipped",
         "month-",
         "operator-line-is-",
+        "plan-",
         "role-",
         "scope-",
         "weekday-",

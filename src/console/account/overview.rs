@@ -104,9 +104,13 @@ pub(super) async fn save(
     Ok(Done::Saved.at(Section::Overview.path()))
 }
 
+fn plan_name(plan: Plan, language: Language) -> String {
+    language.text(&format!("plan-{}", plan.name()))
+}
+
 fn plan(plan: Plan, language: Language) -> String {
-    let quota = size(plan.quota());
-    let values = [("plan", Value::from(plan.name())), ("quota", Value::from(&quota))];
+    let (name, quota) = (plan_name(plan, language), size(plan.quota()));
+    let values = [("plan", Value::from(&name)), ("quota", Value::from(&quota))];
     language.format("account-plan", &values)
 }
 
@@ -120,8 +124,8 @@ fn next(plan: Plan, usage: &AccountUsage, language: Language) -> Vec<String> {
 
 fn larger(plan: Plan, language: Language) -> Vec<String> {
     let Some(next) = plan.next() else { return vec![language.text("account-plan-largest")] };
-    let quota = size(next.quota());
-    let values = [("plan", Value::from(next.name())), ("quota", Value::from(&quota))];
+    let (name, quota) = (plan_name(next, language), size(next.quota()));
+    let values = [("plan", Value::from(&name)), ("quota", Value::from(&quota))];
     let mut sentences = vec![language.format("account-plan-next", &values)];
     if next == Plan::Pro {
         sentences.push(language.text("account-plan-semantic"));

@@ -68,8 +68,8 @@ line-why-unknown = 有効な応答がありません
 
 ## Places where findings are mended
 
-line-place-token = LINE Developersコンソール → Messaging API設定 → チャネルアクセストークン、次に { $setting }
-line-place-secret = LINE Developersコンソール → チャネル基本設定 → チャネルシークレット、次に { $setting }
+line-place-token = LINE Developersコンソール → Messaging API設定 → チャネルアクセストークン、次に { $setting }、または `chatkeep config show` が示す設定場所
+line-place-secret = LINE Developersコンソール → チャネル基本設定 → チャネルシークレット、次に { $setting }、または `chatkeep config show` が示す設定場所
 line-place-settings = chatkeep.tomlの [[line]] セクション
 line-place-webhook = LINE Developersコンソール → Messaging API設定 → Webhook設定
 line-place-responses = LINE Official Account Manager → 設定 → 応答設定

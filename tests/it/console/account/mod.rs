@@ -182,8 +182,13 @@ async fn what_is_somebody_elses_is_not_there() {
 async fn plan_usage_and_notices_are_in_the_overview() {
     let scene = Scene::new().await;
     let page = scene.open("/console/account").await.body;
-    for text in ["free · 500\u{a0}MB", "has 50\u{a0}GB", "週末讀書會", "0% of 500\u{a0}MB used"]
-    {
+    for text in [
+        "Free · 500\u{a0}MB",
+        "next plan, “Standard”,",
+        "has 50\u{a0}GB",
+        "週末讀書會",
+        "0% of 500\u{a0}MB used",
+    ] {
         assert!(page.contains(text), "{text}: {page}");
     }
     let months = between(&page, "id=\"by-month\"", "</section>");
