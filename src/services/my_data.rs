@@ -12,6 +12,7 @@ use chatkeep_store::{
     Channel, ChannelJob, MemberStatus, OptOutChange, OptOuts, OwnMessages, Store,
 };
 use chatkeep_transfer::{OwnExport, OwnFormat, own_data};
+use chatkeep_view::Links;
 use chrono_tz::Tz;
 use futures_util::stream::{BoxStream, StreamExt as _};
 
@@ -61,6 +62,8 @@ pub struct MyDataService {
     /// Zone of the times in an export for reading.
     time_zone: Tz,
     seats: Seats,
+    /// Addresses of messages in exports.
+    links: Links,
 }
 
 impl MyDataService {
@@ -70,8 +73,9 @@ impl MyDataService {
         deletion: DeletionService,
         time_zone: Tz,
         seats: Seats,
+        links: Links,
     ) -> Self {
-        Self { store, clock, deletion, time_zone, seats }
+        Self { store, clock, deletion, time_zone, seats, links }
     }
 
     /// Returns what is stored about the caller, by channel: at most `limit` of those that the
@@ -284,6 +288,7 @@ impl MyDataService {
             at: self.clock.now(),
             zone: self.time_zone,
             language,
+            links: self.links.clone(),
         };
         let document = own_data(self.store.clone(), channels, export).boxed();
         Ok(permitted(document, access.clone(), seat))

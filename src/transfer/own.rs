@@ -64,6 +64,8 @@ pub struct OwnExport {
     pub zone: Tz,
     /// Language of a document for reading.
     pub language: Language,
+    /// Addresses of messages.
+    pub links: Links,
 }
 
 /// Beginning of the JSON object.
@@ -90,6 +92,7 @@ enum Writer {
     Json {
         channels: bool,
         messages: bool,
+        links: Links,
     },
 }
 
@@ -174,13 +177,15 @@ impl Work {
 impl Writer {
     fn new(export: &OwnExport) -> Self {
         match export.format {
-            OwnFormat::Json => Self::Json { channels: false, messages: false },
+            OwnFormat::Json => {
+                Self::Json { channels: false, messages: false, links: export.links.clone() }
+            }
             OwnFormat::Html => {
                 let name = export.name.clone().filter(|name| is_visible(name));
                 let id = name.unwrap_or_else(|| export.user.as_str().to_owned());
                 let OwnExport { zone, language, .. } = *export;
                 let head = Head { channel: None, id, gaps: Vec::new(), zone, language };
-                let page = HtmlPage::new(head, MediaLinks::None, Links::default());
+                let page = HtmlPage::new(head, MediaLinks::None, export.links.clone());
                 Self::Html(Box::new(page.without_hint()))
             }
         }
@@ -227,11 +232,11 @@ impl Writer {
                 }
                 Ok(out.into_bytes())
             }
-            Self::Json { messages, .. } => {
+            Self::Json { messages, links, .. } => {
                 let mut out = Vec::with_capacity(page.len() * 512);
                 for message in page {
                     out.extend(separated(messages));
-                    let view = MessageView::new(message, &Links::default());
+                    let view = MessageView::new(message, links);
                     serde_json::to_writer(&mut out, &view)?;
                 }
                 Ok(out)

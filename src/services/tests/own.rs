@@ -16,6 +16,7 @@ use chatkeep_store::{
     PresenceEvidenceKind, ReadAction, Reader,
 };
 use chatkeep_transfer::OwnFormat;
+use chatkeep_view::Links;
 use chrono_tz::Tz;
 use futures_util::TryStreamExt as _;
 use serde_json::Value;
@@ -64,8 +65,8 @@ impl Group {
         let messages = MessageService::new(store(), Tz::UTC);
         let worker = RemovalWorker::new(store(), clock());
         let deletion = DeletionService::new(store(), clock(), messages, worker);
-        let seats = documents::seats();
-        MyDataService::new(store(), clock(), deletion, Tz::UTC, seats)
+        let (seats, links) = (documents::seats(), Links::default());
+        MyDataService::new(store(), clock(), deletion, Tz::UTC, seats, links)
     }
 
     /// Stores a message of each of the two.

@@ -161,6 +161,34 @@ async fn a_running_erasure_is_told_instead_of_what_it_erases() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_opted_out_of_all_chats_is_told_which_are_exceptions() {
+    let scene = Scene::new().await;
+    let list = async || scene.page(LIST, Some("Umember"), "en").await.body;
+    let (all, exceptions) = ("nothing of you be kept in any chat.", "are exceptions");
+    send(&scene, LIST, "Umember", &[("action", "out")]).await;
+    let page = list().await;
+    assert!(page.contains(all) && !page.contains(exceptions), "{page}");
+    send(&scene, &chat(), "Umember", &[("action", "in")]).await;
+    let page = list().await;
+    assert!(page.contains(exceptions) && !page.contains("class=\"tag\">Not kept"), "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn messages_in_the_file_have_their_addresses() {
+    // Over TLS, the cookie would have another name.
+    let base = "http://localhost:8080";
+    let scene = Scene::with(&[("CHATKEEP_API_BASE_URL", base.to_owned())]).await;
+    let file = async |format: &str| {
+        let path = format!("{LIST}/file?format={format}");
+        scene.page(&path, Some("Uguest"), "en").await.body
+    };
+    let json: Value = serde_json::from_str(&file("json").await).unwrap();
+    let address = format!("{base}/c/{GROUP}/m/hebrew");
+    assert_eq!(json["channels"][0]["messages"][0]["url"], address);
+    assert!(file("html").await.contains(&address));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_file_has_what_is_ones_own_alone() {
     let scene = Scene::new().await;
     let file = scene.page(&format!("{LIST}/file?format=json"), Some("Uguest"), "en").await;
