@@ -21,7 +21,7 @@ use super::form::{Done, FormErrors, Posted};
 use super::frame::{Frame, rendered, rendered_as};
 use super::people::agrees;
 use super::visitor::{Asked, Visitor};
-use page::{MyDataPage, OwnChannelPage, OwnJob, OwnRow, own_path};
+use page::{MyDataPage, OwnChannelPage, OwnJob, OwnRow, out_of_all, own_path};
 
 mod page;
 
@@ -169,8 +169,10 @@ async fn listed(
     let own = console.services.my_data.page(&access, LIMIT, cursor).await?;
     let language = visitor.language;
     let frame = visitor.frame(language.text("my-data-title"));
+    let channels: Vec<_> = own.channels.iter().map(|own| OwnRow::new(own, visitor)).collect();
     let page = MyDataPage {
-        channels: own.channels.iter().map(|own| OwnRow::new(own, visitor)).collect(),
+        out: out_of_all(&channels),
+        channels,
         next: own.next.map(|cursor| format!("{PATH}?cursor={cursor}")),
         kept: own.kept_everywhere,
         name: own_name(&frame),

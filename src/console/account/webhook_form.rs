@@ -84,6 +84,8 @@ impl<'a> Subject<'a> {
 struct EventOption {
     name: &'static str,
     words: String,
+    /// Sentence about what it needs.
+    hint: Option<String>,
     chosen: bool,
 }
 
@@ -121,6 +123,8 @@ async fn show(
     let option = |kind: OutboxEventKind| EventOption {
         name: kind.name(),
         words: event(kind.name(), language),
+        hint: (kind == OutboxEventKind::SearchMatched)
+            .then(|| language.text("webhook-searches-text")),
         chosen: form.event.iter().any(|chosen| chosen == kind.name()),
     };
     let events = OutboxEventKind::ALL.into_iter().filter(|kind| kind.is_within(&bounds));

@@ -239,6 +239,8 @@ function preview() {
     clearTimeout(timer);
     timer = setTimeout(show, 250);
   });
+  // What was typed before the session had ended is there again.
+  if (text.value !== text.defaultValue) show();
 }
 
 enhance(document);

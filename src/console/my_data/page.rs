@@ -42,6 +42,8 @@ pub(super) struct MyDataPage {
     pub(super) next: Option<String>,
     /// False after opting out of all channels.
     pub(super) kept: bool,
+    /// Key of the sentence about that.
+    pub(super) out: &'static str,
     /// Name to type for the erasure of everything.
     pub(super) name: String,
     pub(super) typed: String,
@@ -84,6 +86,16 @@ impl OwnJob {
         let progress =
             (!job.status.is_over()).then_some((job.done.min(job.total), job.total.max(1)));
         Self { title, text, progress }
+    }
+}
+
+/// Returns the key of the sentence about somebody who opted out of all channels, and perhaps into some
+/// of these again.
+pub(super) fn out_of_all(channels: &[OwnRow]) -> &'static str {
+    if channels.iter().any(|channel| channel.kept) {
+        "my-data-all-out-but"
+    } else {
+        "my-data-all-out"
     }
 }
 
