@@ -88,7 +88,7 @@ fn message(
         0..8 => text.push('?'),
         8..11 => text = format!("{text} https://h{}.example/{n}", numbers.below(40)),
         11..14 => {
-            mentions = vec![Mention { user_id, start: 0, length: 2, is_self: false, is_all: None }]
+            mentions = vec![Mention { user_id, start: 0, length: 2, is_self: false, is_all: None }];
         }
         _ => {}
     }

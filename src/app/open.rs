@@ -161,14 +161,14 @@ pub async fn open_store(config: &Config, clock: SharedClock) -> anyhow::Result<S
 /// Returns a warning about an embedded database with messages that is left behind where an empty
 /// PostgreSQL is used.
 pub(super) async fn left_behind(config: &Config, store: &Store) -> Option<String> {
-    let has_messages = async |store: &Store| store.messages().any_message().await.ok();
-    if matches!(config.database, Database::Sqlite) || has_messages(store).await? {
+    let any_message = async |store: &Store| store.messages().any_message().await.ok();
+    if matches!(config.database, Database::Sqlite) || any_message(store).await? {
         return None;
     }
     let former = Store::open_as_is(&Database::Sqlite, &config.data).await.ok()?;
-    let had_messages = has_messages(&former).await;
+    let was_used = any_message(&former).await;
     former.close().await;
-    had_messages?.then(|| {
+    was_used?.then(|| {
         let folder = config.data.display();
         format!(
             "the database has no messages yet, and those of {folder}/chatkeep.db are not in it: \

@@ -45,7 +45,7 @@ impl<T: DeserializeOwned> FromRequest<Console> for PostedOnce<T> {
 
 /// Returns the id of a form, anew for each page.
 pub(super) fn form_id() -> String {
-    hex::encode(&random::bytes::<16>())
+    hex::encode(random::bytes::<16>())
 }
 
 impl Once {
@@ -100,7 +100,7 @@ fn key(user: &UserId, path: &str, body: &[u8]) -> IdempotencyKey {
     IdempotencyKey {
         owner: format!("user:{user}"),
         route: path.to_owned(),
-        key_hash: hex::encode(&Sha256::digest(body)),
+        key_hash: hex::encode(Sha256::digest(body)),
         request: String::new(),
     }
 }

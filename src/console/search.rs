@@ -49,7 +49,7 @@ struct ResultPart {
     hits: Vec<HitRow>,
 }
 
-/// FilterChoice in a list.
+/// Choice in the list of a filter.
 pub(super) struct FilterChoice {
     pub(super) value: String,
     pub(super) label: String,

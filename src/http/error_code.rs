@@ -99,6 +99,7 @@ mod tests {
         let rules = include_str!("../../docs/behaviour.md");
         let (_, errors) = rules.split_once("\n### Errors\n").unwrap();
         let (errors, _) = errors.split_once("\n### ").unwrap();
+        let (_, errors) = errors.split_once("\n| --- ").unwrap();
         let code =
             |row: &'static str| row.strip_prefix("| `")?.split_once('`').map(|(code, _)| code);
         errors.lines().filter_map(code).collect()

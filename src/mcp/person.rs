@@ -88,7 +88,9 @@ pub(super) async fn sender(
 pub(super) fn near(access: &Scoped<ReadMessages>, unknown: &[UnknownName]) -> Vec<UnknownName> {
     let mut unknown = unknown.to_vec();
     if !access.caller.bounds.has(Scope::ReadMembers) {
-        unknown.iter_mut().for_each(|unknown| unknown.near.clear());
+        for name in &mut unknown {
+            name.near.clear();
+        }
     }
     unknown
 }

@@ -107,9 +107,9 @@ impl ParsedQuery {
         if names.is_empty() {
             return Ok(QueryPeople::default());
         }
-        let shown = |named: Vec<(UserId, Option<String>)>| {
-            let named = named.into_iter();
-            named.map(|(user, name)| (user.clone(), reader.mask.name(&user, name))).collect()
+        let shown = |senders: Vec<(UserId, Option<String>)>| {
+            let senders = senders.into_iter();
+            senders.map(|(user, name)| (user.clone(), reader.mask.name(&user, name))).collect()
         };
         let senders = Senders {
             people: shown(store.members().names_in(channels).await?),
@@ -166,8 +166,8 @@ fn resolved(names: Vec<String>, senders: Senders) -> QueryPeople {
     let ids: HashSet<UserId> = people.iter().chain(&bots).map(|(user, _)| user.clone()).collect();
     let called = bot_name.map(|name| bots.iter().map(move |(bot, _)| (bot.clone(), name.clone())));
     let called: Vec<_> = called.into_iter().flatten().collect();
-    let named = people.into_iter().chain(bots).filter_map(|(user, name)| Some((user, name?)));
-    let named: Vec<_> = named
+    let known = people.into_iter().chain(bots).filter_map(|(user, name)| Some((user, name?)));
+    let known: Vec<_> = known
         .chain(called)
         .map(|(user, name)| (folded(&name), user, name))
         .filter(|(folded, ..)| !folded.is_empty())
@@ -175,12 +175,12 @@ fn resolved(names: Vec<String>, senders: Senders) -> QueryPeople {
     let mut found = QueryPeople::default();
     for name in names {
         let wanted = folded(&name);
-        let same = named.iter().filter(|(folded, ..)| *folded == wanted);
+        let same = known.iter().filter(|(folded, ..)| *folded == wanted);
         let same: BTreeSet<UserId> = same.map(|(_, user, _)| user.clone()).collect();
         if !same.is_empty() {
             found.people.insert(name, same.into_iter().collect());
         } else if !ids.contains(name.as_str()) {
-            let near = near(&wanted, &named);
+            let near = near(&wanted, &known);
             found.unknown.push(UnknownName { name, near });
         }
     }

@@ -55,7 +55,8 @@ fn matched<T: Borrow<str> + Ord>(given: &str, mut named: Named<T>) -> NameMatch<
             near.push((distance, id, name));
         }
     }
-    near.sort();
+    // By name, for the order of ids tells something where names are stand-ins.
+    near.sort_by(|a, b| (a.0, &a.2, &a.1).cmp(&(b.0, &b.2, &b.1)));
     same.sort();
     match same.len() {
         0 => NameMatch::Unknown(near.into_iter().map(|(_, id, name)| (id, name)).collect()),
@@ -98,6 +99,14 @@ mod tests {
             ("U7", named("陳怡君")),
             ("U8", named("José")),
         ]
+    }
+
+    #[test]
+    fn close_names_are_in_the_order_of_names() {
+        let named = |name: &str| Some(name.to_owned());
+        let people = vec![("U2", named("Person A")), ("U1", named("Person B"))];
+        let NameMatch::Unknown(near) = matched("person", people) else { panic!() };
+        assert_eq!(near.iter().map(|(id, _)| *id).collect::<Vec<_>>(), ["U2", "U1"]);
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl ExportService {
         request: ExportRequest,
     ) -> Result<BoxStream<'static, Result<Bytes, DocumentError>>, ServiceError> {
         let seat = self.seats.take(access.user()).ok_or(ServiceError::Unavailable)?;
-        let (zone, from, before) = self.range(access, request).await?;
+        let (zone, from, before) = self.range(access, request, access.now()).await?;
         let wanted = Export {
             format: request.format,
             from,
@@ -145,7 +145,7 @@ impl ExportService {
         access: &ChannelAccess<Member, ReadMessages>,
         request: ExportRequest,
     ) -> Result<i64, ServiceError> {
-        let (_, from, before) = self.range(access, request).await?;
+        let (_, from, before) = self.range(access, request, access.now()).await?;
         Ok(self.store.messages().count(access.without_reading(), from, Some(before)).await?)
     }
 
@@ -155,11 +155,12 @@ impl ExportService {
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
         request: ExportRequest,
+        now: Timestamp,
     ) -> Result<(Tz, Option<Timestamp>, Timestamp), ServiceError> {
         let channel = self.store.channels().channel(access.without_reading()).await?;
         let zone = channel.ok_or(ServiceError::PermissionDenied)?.zone(self.time_zone);
         let from = point_in_time(FieldPath::FROM, request.from, zone)?.max(access.not_before());
-        let (to, now) = (point_in_time(FieldPath::TO, request.to, zone)?, access.now());
+        let to = point_in_time(FieldPath::TO, request.to, zone)?;
         Ok((zone, from, to.map_or(now, |to| to.min(now))))
     }
 }

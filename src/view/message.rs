@@ -141,9 +141,8 @@ pub struct MentionView {
     #[schema(required)]
     is_self: bool,
     /// Of a mention without a user: `true` if everybody is mentioned, `false` if it is a person whose
-    /// id is hidden; absent where the platform has not told, and with a user.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    /// id is hidden; null where the platform has not told, and with a user.
+    #[serde(default)]
     is_all: Option<bool>,
 }
 

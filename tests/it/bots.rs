@@ -250,7 +250,9 @@ async fn addresses(two: &Two) {
     assert!(says.ends_with("/webhook/line/help, /webhook/line/shop"), "{says}");
     until("both wrong destinations are logged", DEADLINE, async || {
         let lines = two.stack.process.stderr();
-        let warned = lines.iter().filter(|line| line.contains("webhooks are for another bot"));
+        let warned = lines.iter().filter(|line| {
+            line.contains("webhooks are for U-somebody-else, another bot") && line.contains("WARN")
+        });
         warned.count() == 2
     })
     .await;

@@ -80,7 +80,7 @@ impl ExportJobService {
     ) -> Result<ExportJob, ServiceError> {
         access.caller.sees_people()?;
         let now = self.clock.now();
-        let (zone, from, before) = self.exports.range(access, request).await?;
+        let (zone, from, before) = self.exports.range(access, request, now).await?;
         let channel = access.without_reading();
         let total = self.store.messages().count(channel, from, Some(before)).await?;
         let id = format!("{EXPORT_ID}{}", random::text(16));

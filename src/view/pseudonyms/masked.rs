@@ -1,5 +1,7 @@
 //! Rows of the store as a reader of pseudonyms sees them. Ids stay: they are exchanged at the edge.
 
+use std::cmp::Reverse;
+
 use chatkeep_core::assistant::{AssistantConfig, QaConfig, TriggerConfig, WelcomeConfig};
 use chatkeep_core::event::ChannelKind;
 use chatkeep_core::message::{Content, EarlierText, EarlierTexts, MediaInfo, Sticker};
@@ -71,9 +73,15 @@ impl Maskable for ActivityPerson {
     }
 }
 
+/// People with as many messages are in the order of their stand-ins: that of their own ids would tell
+/// who is who.
 impl Maskable for PeopleCounts {
     fn masked(self, mask: &Mask) -> Self {
-        let people = self.people.into_iter().map(|person| person.masked(mask)).collect();
+        let mut people: Vec<_> =
+            self.people.into_iter().map(|person| person.masked(mask)).collect();
+        people.sort_by_cached_key(|person| {
+            (Reverse(person.messages), person.user.as_ref().map(|user| mask.id(user)))
+        });
         Self { people, ..self }
     }
 }
@@ -187,4 +195,33 @@ fn masked_file(name: &str) -> String {
     };
     let ending = name.rsplit_once('.').map(|(_, ending)| ending).filter(is_ending);
     ending.map_or_else(|| FILE.to_owned(), |ending| format!("{FILE}.{ending}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use chatkeep_core::id::UserId;
+    use chatkeep_core::pseudonym::PseudonymKey;
+    use chatkeep_core::time::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn people_with_as_many_messages_are_in_no_order_of_their_ids() {
+        let users: Vec<_> = (0..30).map(|number| UserId::new(format!("U{number:02}"))).collect();
+        let known: Vec<_> = users.iter().map(|user| (user.clone(), None)).collect();
+        let mask = Mask::of(&PseudonymKey::new([5; 32]), &known).unwrap();
+        let person = |user: &UserId| ActivityPerson {
+            user: Some(user.clone()),
+            is_bot: false,
+            display_name: None,
+            picture_url: None,
+            messages: if user.as_str() == "U00" { 9 } else { 7 },
+        };
+        let people = users.iter().map(person).collect();
+        let counts = PeopleCounts { since: Timestamp::from_millis(0), total: 30, people };
+        let shown = counts.masked(&mask).people;
+        let ids: Vec<_> = shown.iter().map(|one| mask.id(one.user.as_ref().unwrap())).collect();
+        assert_eq!(shown[0].messages, 9, "the most first");
+        assert!(ids[1..].is_sorted() && !shown.is_sorted_by_key(|one| one.user.clone()));
+    }
 }

@@ -240,7 +240,7 @@ pub(super) fn compared(
     let page = format!("{}/assistant/switch", channel_path(access.channel()));
     if query.address(&page, None, 0).len() > ADDRESS {
         query.answer = query.answer.chars().take(SAID).collect();
-        query.cut = "yes".to_owned();
+        query.cut = String::from("yes");
     }
     let address = query.address(&page, None, 0);
     (address.len() <= ADDRESS).then(|| Redirect::to(&address).into_response())
