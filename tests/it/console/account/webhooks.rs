@@ -48,6 +48,28 @@ async fn addresses_of_webhooks_are_refused_in_every_language() {
     assert!(scene.open(WEBHOOKS).await.body.contains("No webhooks yet"));
 }
 
+/// Of two pages with a webhook's form, the second one is told what the first one saved.
+async fn the_second_of_two_pages_is_told(scene: &Scene, webhook: &str, url: &str) {
+    let edit = format!("{webhook}/edit");
+    let form = async || field(&scene.open(&edit).await.body, "version").to_owned();
+    let (first, second) = (form().await, form().await);
+    let texts = |text, version| {
+        [("url", url), ("event", "member.left"), ("reach", "all"), ("description", text), version]
+    };
+    scene.done(&edit, &texts("the first", ("version", &first))).await;
+    let stale = scene.submit(&edit, &texts("the second", ("version", &second))).await;
+    assert_eq!(stale.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", stale.body);
+    assert!(stale.body.contains("Somebody else changed this in the meantime."), "{}", stale.body);
+    let present = between(&stale.body, "What is there now", "</section>");
+    assert!(present.contains("the first") && !present.contains("the second"), "{present}");
+    assert!(stale.body.contains("value=\"the second\""), "{}", stale.body);
+    // Whether it is on is no part of the form.
+    scene.done(webhook, &[("action", "off")]).await;
+    scene.done(webhook, &[("action", "on")]).await;
+    let version = field(&stale.body, "version").to_owned();
+    scene.done(&edit, &texts("the second", ("version", &version))).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_webhook_is_made_tested_and_looked_after() {
     let scene = Scene::with(&[("CHATKEEP_WEBHOOKS_ALLOW_PRIVATE", "true".to_owned())]).await;
@@ -113,24 +135,7 @@ async fn a_webhook_is_made_tested_and_looked_after() {
     assert!(saved.contains("Saved.") && details.contains("Somebody joined a chat"), "{saved}");
     assert!(!details.contains("Somebody left a chat"), "{details}");
     assert!(saved.contains("週末讀書會"), "{saved}");
-    // Of two pages with its form, the second one is told what the first one saved.
-    let form = async || field(&scene.open(&edit).await.body, "version").to_owned();
-    let (first, second) = (form().await, form().await);
-    let texts = |text, version| {
-        [("url", &*url), ("event", "member.left"), ("reach", "all"), ("description", text), version]
-    };
-    scene.done(&edit, &texts("the first", ("version", &first))).await;
-    let stale = scene.submit(&edit, &texts("the second", ("version", &second))).await;
-    assert_eq!(stale.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", stale.body);
-    assert!(stale.body.contains("Somebody else changed this in the meantime."), "{}", stale.body);
-    let present = between(&stale.body, "What is there now", "</section>");
-    assert!(present.contains("the first") && !present.contains("the second"), "{present}");
-    assert!(stale.body.contains("value=\"the second\""), "{}", stale.body);
-    // Whether it is on is no part of the form.
-    scene.done(&webhook, &[("action", "off")]).await;
-    scene.done(&webhook, &[("action", "on")]).await;
-    let version = field(&stale.body, "version").to_owned();
-    scene.done(&edit, &texts("the second", ("version", &version))).await;
+    the_second_of_two_pages_is_told(&scene, &webhook, &url).await;
     let next = shown(&scene.submit(&format!("{webhook}/secret"), &[("overlap", "3600")]).await);
     assert_ne!(next, made);
 
