@@ -34,7 +34,8 @@ impl Source {
     pub(super) fn of(event: &Fields<'_>) -> Option<Self> {
         let source = event.object("source")?;
         let [group, room, user] = ["groupId", "roomId", "userId"].map(|name| source.get(name));
-        Some(Self { group, room, user, kind: source.get("type") })
+        let kind = source.get("type").filter(|kind: &Value| !kind.is_null());
+        Some(Self { group, room, user, kind })
     }
 
     /// Returns the chat with the field of its id: the group, else the room, else the person, whose
