@@ -2,10 +2,12 @@
 
 use std::sync::mpsc;
 
+use chatkeep_core::config::Database;
 use chatkeep_store::{PresenceEvidenceKind, Store, StoreError};
 use sqlx::{Connection as _, Executor as _, PgConnection};
+use tokio::runtime::Builder;
 use tokio::sync::oneshot;
-use tokio::task::JoinSet;
+use tokio::task::spawn_blocking;
 
 use super::{Fixture, at, item};
 
@@ -36,19 +38,28 @@ async fn change(store: Store, locked: impl FnOnce() + Send) -> Result<(), StoreE
     assistant.change_assistant_config(&channel, &by, at(9), edit).await.map(drop)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn the_server_ends_the_transaction_of_a_frozen_process() {
     let fixture = Fixture::postgres().await;
     fixture.group("C1", &["U1"]).await;
     let ((has_locked, locked), (thaw, thawed)) = (oneshot::channel(), mpsc::channel());
-    let mut frozen = JoinSet::new();
-    frozen.spawn(change(fixture.store.clone(), move || {
-        has_locked.send(()).unwrap();
-        thawed.recv().unwrap();
-    }));
+    let url = Database::Postgres(fixture.database.as_ref().unwrap().url().into());
+    let folder = fixture.folder.path().to_owned();
+    // With threads of its own, as another process has.
+    let frozen = spawn_blocking(move || {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async move {
+            let store = Store::open(&url, &folder, 1).await.unwrap();
+            let freeze = move || {
+                has_locked.send(()).unwrap();
+                thawed.recv().unwrap();
+            };
+            change(store, freeze).await
+        })
+    });
     locked.await.unwrap();
     change(fixture.store.clone(), || ()).await.unwrap();
     thaw.send(()).unwrap();
-    let error = frozen.join_next().await.unwrap().unwrap().unwrap_err();
+    let error = frozen.await.unwrap().unwrap_err();
     assert!(error.is_transient(), "who froze tries again: {error}");
 }

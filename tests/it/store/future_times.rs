@@ -59,8 +59,7 @@ async fn what_a_wrong_clock_put_off_is_due(fixture: Fixture) {
     assert_eq!(claim("E1", 10 * DAY).await, Claim::Granted);
 
     assert_eq!(store.jobs().reset_future_times(at(DAY)).await.unwrap(), 6);
-    assert_eq!(claim("E2", DAY + 1).await, Claim::Suppressed);
-    assert_eq!(claim("E3", 2 * DAY).await, Claim::Granted);
+    assert_eq!(claim("E2", DAY + 1).await, Claim::Suppressed, "it was asked just now");
     let claimed = store.jobs().claim_job("B", "", at(DAY)).await.unwrap();
     assert_eq!(claimed.map(|job| job.id).as_deref(), Some("j1"));
     assert!(opted_out(DAY + 1).await && !opted_out(DAY - 1).await, "in the order of their changes");
