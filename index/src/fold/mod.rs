@@ -2,9 +2,9 @@
 //!
 //! [`fold`] applies NFKC (which also folds width), lower case, removal of characters that are
 //! invisible by definition, straight quotes for curly ones, one spelling of what looks the same in
-//! [Thai and Lao](thai), and single spaces for white-space runs.
-//! [`search`] adds the folds that only search needs, [`han`] the one fold that changes what a
-//! reader sees.
+//! Thai and Lao (`thai`), and single spaces for white-space runs.
+//! [`search`] adds the folds that only search needs, [`alike`] those of matching that tolerates small
+//! changes, and [`han`] changes what a reader sees.
 
 pub mod alike;
 pub mod han;
