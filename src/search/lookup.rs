@@ -62,9 +62,9 @@ pub struct UnknownName {
 /// Reader of a search, as far as names matter.
 #[derive(Clone, Debug)]
 pub struct SearchReader {
-    /// What the reader is shown of people.
+    /// Mask through which the reader sees people.
     pub mask: Mask,
-    /// What every bot is called where the results are shown, beside its own name.
+    /// Name of every bot where the results are shown, beside its own.
     pub bot_name: Option<String>,
 }
 

@@ -79,7 +79,7 @@ impl fmt::Display for OtherMediaStore {
     }
 }
 
-/// What to do about a media store of another database.
+/// Ways out of naming the media store of another database.
 const OTHER_DATABASE: &str = "Name that database (--database, CHATKEEP_DATABASE, --data), restore \
     it first if it is lost, or name another media store (--blobs, CHATKEEP_BLOBS). If nobody needs \
     its files, run `chatkeep doctor --new-media-store`: this database owns the media store then, and \

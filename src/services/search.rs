@@ -46,7 +46,7 @@ pub struct SearchQuery {
     pub to: Option<When>,
     /// Sent by this person.
     pub sender: Option<UserId>,
-    /// What every bot is called where the results are shown, beside its own name.
+    /// Name of every bot where the results are shown, beside its own.
     pub bot_name: Option<String>,
     /// Only messages of this type.
     pub kind: Option<MessageType>,
@@ -83,7 +83,7 @@ pub struct SearchPage {
 struct Reach {
     /// Place of the request: the cursors of one place serve no other.
     place: String,
-    /// What the reader is shown of people.
+    /// Mask through which the reader sees people.
     mask: Mask,
     channels: Vec<ChannelId>,
     parsed: ParsedQuery,

@@ -42,7 +42,7 @@ pub struct Export {
     pub media: MediaLinks,
     /// Addresses of the messages' pages.
     pub links: Links,
-    /// What the reader is shown of people.
+    /// Mask through which the reader sees people.
     pub mask: Mask,
 }
 

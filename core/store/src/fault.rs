@@ -4,7 +4,7 @@
 use chatkeep_core::outage::Work;
 use chatkeep_core::sqlite;
 use sqlx::migrate::MigrateError;
-use sqlx::postgres::PgDatabaseError;
+use sqlx::postgres::{PgDatabaseError, PgSeverity};
 use sqlx::sqlite::SqliteError;
 
 /// Class of a database error.
@@ -154,11 +154,14 @@ fn breaks_file(code: i32) -> bool {
     [CORRUPT, FULL, INTERRUPT, IO, NO_MEMORY, NOT_A_DATABASE].contains(&code)
 }
 
-/// Returns `true` for a server that became a standby, whose successor has the same address, for a
-/// session that the server ended with its transaction (`transaction_timeout`), and for prepared statements that the session has lost, has twice, or has for another schema.
+/// Returns `true` for a session that the server ended with its error, as after a timeout within a
+/// transaction, for a server that became a standby, whose successor has the same address, and for prepared statements that the session has lost, has twice, or has for another schema.
 fn breaks_session(error: &PgDatabaseError) -> bool {
+    if matches!(error.severity(), PgSeverity::Fatal | PgSeverity::Panic) {
+        return true;
+    }
     match error.code() {
-        "25006" | "25P04" | "26000" | "42P05" => true,
+        "25006" | "26000" | "42P05" => true,
         "0A000" => error.message().contains("cached plan"),
         _ => false,
     }

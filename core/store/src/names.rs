@@ -131,10 +131,7 @@ impl MemberStore<'_> {
         &self,
         channels: &[ChannelId],
     ) -> Result<Vec<(UserId, Option<String>)>, StoreError> {
-        let channels = channel_keys(channels)?;
-        let rows: Vec<(String, Option<String>)> =
-            self.store.db.fetch_all(query_as(NAMES).bind(&channels)).await?;
-        Ok(rows.into_iter().map(|(id, name)| (UserId::new(id), name)).collect())
+        self.named(NAMES, channels).await
     }
 
     /// Returns the bots with stored messages in these channels, with their names if known.
@@ -146,9 +143,18 @@ impl MemberStore<'_> {
         &self,
         channels: &[ChannelId],
     ) -> Result<Vec<(UserId, Option<String>)>, StoreError> {
+        self.named(BOTS, channels).await
+    }
+
+    /// Returns the ids and names that a statement finds in these channels.
+    async fn named(
+        &self,
+        sql: &'static str,
+        channels: &[ChannelId],
+    ) -> Result<Vec<(UserId, Option<String>)>, StoreError> {
         let channels = channel_keys(channels)?;
         let rows: Vec<(String, Option<String>)> =
-            self.store.db.fetch_all(query_as(BOTS).bind(&channels)).await?;
+            self.store.db.fetch_all(query_as(sql).bind(&channels)).await?;
         Ok(rows.into_iter().map(|(id, name)| (UserId::new(id), name)).collect())
     }
 

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::fold::alike::fold_alike;
 use crate::fold::{fold_cow, strip_marks};
 use crate::fuzzy::features::{Extractor, Feature};
 use crate::fuzzy::hash::Hashed;
@@ -64,7 +65,7 @@ fn wordings(texts: &[&str]) -> Vec<Wording> {
     let mut wordings: Vec<Wording> = Vec::new();
     let mut extractor = Extractor::default();
     for (at, text) in texts.iter().enumerate() {
-        let folded = fold_cow(text);
+        let folded = fold_alike(text);
         let phrase = strip_marks(&folded);
         if let Some(&place) = places.get(phrase) {
             wordings[place].members.push(at);

@@ -7,7 +7,6 @@
 
 use std::ops::Range;
 
-use crate::fold::alike::alike;
 use crate::script::Class;
 
 use super::common;
@@ -85,7 +84,8 @@ impl Extractor {
         self.name();
     }
 
-    /// Splits `folded` into words, runs, and meaningful symbols, with one character for all alike.
+    /// Splits `folded` into words, runs, and meaningful symbols. It is folded by
+    /// [`fold_alike`](crate::fold::alike::fold_alike), as the common strings are.
     pub(crate) fn split(&mut self, folded: &str) {
         self.chars.clear();
         self.pieces.clear();
@@ -115,7 +115,7 @@ impl Extractor {
     /// Adds a character, to the previous piece if it `continues` that.
     fn keep(&mut self, c: char, kind: Kind, continues: bool) {
         let start = self.chars.len();
-        self.chars.push(alike(c));
+        self.chars.push(c);
         match self.pieces.last_mut() {
             Some(piece) if continues => piece.range.end += 1,
             _ => self.pieces.push(Piece { kind, range: start..start + 1 }),

@@ -33,7 +33,7 @@ struct WebhooksPage {
 pub(super) struct WebhookCard {
     pub(super) path: String,
     pub(super) url: String,
-    /// What it is for, where its owner has written that.
+    /// Purpose, where its owner has written one.
     pub(super) description: Option<String>,
     /// Its description, else the host.
     pub(super) name: String,

@@ -124,9 +124,9 @@ impl From<BlobError> for DownloadError {
 fn check_content(item: &Wanted, stored: &Stored) -> Result<(), DownloadError> {
     let announced = item.info.file_size.and_then(|bytes| u64::try_from(bytes).ok());
     // People send pages and JSON as files, and empty ones: of the announced size, they are right.
-    let is_possible =
+    let is_as_announced =
         item.kind == MessageType::File && announced.is_none_or(|bytes| bytes == stored.bytes);
-    if !is_possible && sniff::is_stand_in(&stored.head) {
+    if !is_as_announced && sniff::is_stand_in(&stored.head) {
         Err(DownloadError::retry(MediaReason::BrokeOff))
     } else {
         Ok(())

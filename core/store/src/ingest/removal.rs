@@ -73,7 +73,7 @@ const TOMBSTONE_MESSAGES: &str = "
     UPDATE messages SET content = NULL, earlier_texts = NULL, sender_id = NULL, quoted_id = NULL,
                         import_id = NULL, unsent_at = COALESCE(unsent_at, $3)
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
-pub(super) const NEVER_AGAIN: &str = "
+const NEVER_AGAIN: &str = "
     INSERT INTO erased_messages (channel_id, message_id)
     SELECT $1, value ->> 'm' FROM json_each($2) WHERE TRUE
     ON CONFLICT (channel_id, message_id) DO NOTHING";
