@@ -26,6 +26,7 @@ mod harness_tests;
 mod hooks;
 mod indexing;
 mod ingress;
+mod kubernetes;
 mod layering;
 mod limit;
 mod limit_rest;

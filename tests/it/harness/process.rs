@@ -146,8 +146,13 @@ impl Process {
 
     /// Sends SIGTERM and waits for its exit status.
     pub(crate) async fn terminate(&mut self) -> ExitStatus {
+        self.terminate_within(DEADLINE).await
+    }
+
+    /// Sends SIGTERM and waits as long for its exit status.
+    pub(crate) async fn terminate_within(&mut self, deadline: Duration) -> ExitStatus {
         self.running.signal(Signal::Term);
-        self.finish().await
+        self.finish_within(deadline).await
     }
 
     /// Sends SIGHUP, upon which a service without a terminal reads its secrets again.
