@@ -7,6 +7,7 @@ use chatkeep_core::time::Timestamp;
 
 use super::super::{MediaStore, StoreError, parsed};
 use super::{MediaFilter, MediaItem, MediaPage, MediaRow, media_columns};
+use crate::db::Sql;
 use crate::query::query_as;
 
 #[derive(Debug, sqlx_macros::FromRow)]
@@ -22,12 +23,29 @@ struct ItemRow {
 
 macro_rules! items {
     ($rest:literal) => {
+        items!("media f JOIN messages m", $rest)
+    };
+    ($tables:literal, $rest:literal) => {
         concat!(
             "SELECT f.channel_id, f.message_id, f.type, f.sent_at, m.content, ",
             media_columns!(),
-            " FROM media f
-              JOIN messages m ON m.channel_id = f.channel_id AND m.message_id = f.message_id ",
+            " FROM ",
+            $tables,
+            " ON m.channel_id = f.channel_id AND m.message_id = f.message_id ",
             $rest
+        )
+    };
+}
+
+/// Builds the statement of a page of one type: messages have an index of types, files have none.
+macro_rules! of_type {
+    ($tables:literal) => {
+        items!(
+            $tables,
+            "WHERE m.channel_id = $1 AND m.type = $5 AND m.type <> 'text' AND m.sent_at IS NOT NULL
+               AND m.sent_at >= $2 AND (m.sent_at, m.message_id) < ($3, $4)
+               AND f.sent_at IS NOT NULL AND f.type = $5
+             ORDER BY m.sent_at DESC, m.message_id DESC LIMIT $6"
         )
     };
 }
@@ -37,6 +55,12 @@ const PAGE: &str = items!(
        AND (CAST($5 AS TEXT) IS NULL OR f.type = $5)
      ORDER BY f.sent_at DESC, f.message_id DESC LIMIT $6"
 );
+
+/// SQLite, which has no statistics, is told the index and the order of the tables.
+const PAGE_OF_TYPE: Sql = Sql {
+    sqlite: of_type!("messages m INDEXED BY messages_by_type CROSS JOIN media f"),
+    postgres: of_type!("messages m JOIN media f"),
+};
 
 const ONE: &str = items!("WHERE f.channel_id = $1 AND f.message_id = $2");
 
@@ -63,11 +87,12 @@ impl MediaStore<'_> {
         };
         let kind = filter.kind.map(MessageType::name);
         let wanted = i64::from(filter.limit) + 1;
+        let page = if kind.is_some() { PAGE_OF_TYPE } else { PAGE.into() };
         let rows: Vec<ItemRow> = self
             .store
             .db
             .fetch_all(
-                query_as(PAGE)
+                query_as(page)
                     .bind(channel.as_str())
                     .bind(from)
                     .bind(at)
@@ -143,5 +168,18 @@ impl TryFrom<ItemRow> for MediaItem {
             message: id.into(),
             info,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+
+    #[tokio::test]
+    async fn a_page_of_one_type_reads_no_others() {
+        let steps = plan(PAGE_OF_TYPE.sqlite).await.join("\n");
+        let index = "messages_by_type (channel_id=? AND type=? AND sent_at>";
+        assert!(steps.contains(index) && !steps.contains("TEMP B-TREE"), "{steps}");
     }
 }

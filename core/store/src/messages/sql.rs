@@ -47,12 +47,14 @@ macro_rules! joins {
 }
 
 /// Builds the statement of one order; the two differ only in the comparison with the cursor and the
-/// sorting. The conditions on sender and type are worded so that each has its index.
+/// sorting. The conditions on sender and type are worded so that each has its index; SQLite, which
+/// has no statistics, is told its name and would read the whole channel otherwise.
 macro_rules! page {
-    ($than:literal, $direction:literal, $only:literal) => {
+    ($index:literal, $than:literal, $direction:literal, $only:literal) => {
         concat!(
             columns!(),
-            "FROM messages m",
+            "FROM messages m ",
+            $index,
             joins!(),
             "WHERE m.channel_id = $1 AND m.sent_at IS NOT NULL
                AND m.sent_at >= $2 AND m.sent_at < $3
@@ -71,15 +73,15 @@ macro_rules! page {
 
 /// Builds the statements of both orders.
 macro_rules! pages {
-    ($only:literal) => {
+    ($index:literal, $only:literal) => {
         Pages {
             newest: Sql {
-                sqlite: packed!(page!("<", "DESC", $only)),
-                postgres: page!("<", "DESC", $only),
+                sqlite: packed!(page!($index, "<", "DESC", $only)),
+                postgres: page!("", "<", "DESC", $only),
             },
             oldest: Sql {
-                sqlite: packed!(page!(">", "ASC", $only)),
-                postgres: page!(">", "ASC", $only),
+                sqlite: packed!(page!($index, ">", "ASC", $only)),
+                postgres: page!("", ">", "ASC", $only),
             },
         }
     };
@@ -91,27 +93,33 @@ pub(super) struct Pages {
 }
 
 pub(super) const ALL: Pages = pages!(
+    "INDEXED BY messages_by_time",
     "(CAST($6 AS TEXT) IS NULL OR m.sender_id = $6)
      AND (CAST($7 AS TEXT) IS NULL OR m.type = $7)"
 );
-pub(super) const OF_SENDER: Pages =
-    pages!("m.sender_id = $6 AND (CAST($7 AS TEXT) IS NULL OR m.type = $7)");
+pub(super) const OF_SENDER: Pages = pages!(
+    "INDEXED BY messages_by_sender",
+    "m.sender_id = $6 AND (CAST($7 AS TEXT) IS NULL OR m.type = $7)"
+);
 /// Texts are most of all messages, so they need no index, and there is none.
-pub(super) const OF_TYPE: Pages =
-    pages!("(CAST($6 AS TEXT) IS NULL OR m.sender_id = $6) AND m.type = $7 AND m.type <> 'text'");
+pub(super) const OF_TYPE: Pages = pages!(
+    "INDEXED BY messages_by_type",
+    "(CAST($6 AS TEXT) IS NULL OR m.sender_id = $6) AND m.type = $7 AND m.type <> 'text'"
+);
 
 /// Builds the statement that returns how many of a page's messages, oldest first, have at most so
 /// many bytes together. Lengths are known without reading the texts.
 macro_rules! within {
-    ($only:literal) => {
+    ($index:literal, $only:literal) => {
         concat!(
             "SELECT COUNT(*) FROM (
                  SELECT SUM(bytes) OVER (ORDER BY sent_at, message_id) AS total FROM (
                      SELECT m.sent_at, m.message_id,
                             COALESCE(OCTET_LENGTH(m.content), 0)
                                 + COALESCE(OCTET_LENGTH(m.earlier_texts), 0) AS bytes
-                     FROM messages m
-                     WHERE m.channel_id = $1 AND m.sent_at IS NOT NULL
+                     FROM messages m ",
+            $index,
+            "        WHERE m.channel_id = $1 AND m.sent_at IS NOT NULL
                        AND m.sent_at >= $2 AND m.sent_at < $3
                        AND (m.sent_at, m.message_id) > ($4, $5) AND ",
             $only,
@@ -121,12 +129,25 @@ macro_rules! within {
     };
 }
 
-pub(super) const ALL_WITHIN: &str = within!(
-    "(CAST($6 AS TEXT) IS NULL OR m.sender_id = $6)
-     AND (CAST($7 AS TEXT) IS NULL OR m.type = $7)"
-);
-pub(super) const OF_SENDER_WITHIN: &str =
-    within!("m.sender_id = $6 AND (CAST($7 AS TEXT) IS NULL OR m.type = $7)");
+pub(super) const ALL_WITHIN: Sql = Sql {
+    sqlite: within!(
+        "INDEXED BY messages_by_time",
+        "(CAST($6 AS TEXT) IS NULL OR m.sender_id = $6)
+         AND (CAST($7 AS TEXT) IS NULL OR m.type = $7)"
+    ),
+    postgres: within!(
+        "",
+        "(CAST($6 AS TEXT) IS NULL OR m.sender_id = $6)
+         AND (CAST($7 AS TEXT) IS NULL OR m.type = $7)"
+    ),
+};
+pub(super) const OF_SENDER_WITHIN: Sql = Sql {
+    sqlite: within!(
+        "INDEXED BY messages_by_sender",
+        "m.sender_id = $6 AND (CAST($7 AS TEXT) IS NULL OR m.type = $7)"
+    ),
+    postgres: within!("", "m.sender_id = $6 AND (CAST($7 AS TEXT) IS NULL OR m.type = $7)"),
+};
 
 pub(super) const ONE: &str = concat!(
     columns!(),
@@ -206,3 +227,27 @@ pub(super) const QUOTING: Sql = Sql {
         ") m ORDER BY m.sent_at, m.message_id"
     ),
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+
+    #[tokio::test]
+    async fn a_page_reads_the_index_of_its_filter() {
+        for (statement, index) in [
+            (ALL.newest, "messages_by_time (channel_id=? AND sent_at>"),
+            (ALL.oldest, "messages_by_time (channel_id=? AND sent_at>"),
+            (ALL_WITHIN, "messages_by_time (channel_id=? AND sent_at>"),
+            (OF_SENDER.newest, "messages_by_sender (channel_id=? AND sender_id=? AND sent_at>"),
+            (OF_SENDER.oldest, "messages_by_sender (channel_id=? AND sender_id=? AND sent_at>"),
+            (OF_SENDER_WITHIN, "messages_by_sender (channel_id=? AND sender_id=? AND sent_at>"),
+            (OF_TYPE.newest, "messages_by_type (channel_id=? AND type=? AND sent_at>"),
+            (OF_TYPE.oldest, "messages_by_type (channel_id=? AND type=? AND sent_at>"),
+        ] {
+            let steps = plan(statement.sqlite).await.join("\n");
+            assert!(steps.contains(index), "{steps}");
+            assert!(!steps.contains("TEMP B-TREE"), "sorted: {steps}");
+        }
+    }
+}
