@@ -7,22 +7,19 @@ use serde_json::value::RawValue;
 
 use crate::id::{ChannelId, EventId, MessageId, UserId};
 use crate::message::Content;
+use crate::named;
 use crate::time::Timestamp;
 
 /// Supported chat platforms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PlatformKind {
     /// LINE.
     Line,
 }
 
-impl PlatformKind {
-    /// Returns its name in subjects, metrics and the store.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Line => "line",
-        }
+named! {
+    pub PlatformKind {
+        Line = "line",
     }
 }
 
@@ -64,8 +61,7 @@ fn key_of(platform: PlatformKind, bot: &str, id: &EventId) -> String {
 }
 
 /// Kind of chat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChannelKind {
     /// A group.
     Group,
@@ -75,24 +71,11 @@ pub enum ChannelKind {
     User,
 }
 
-impl ChannelKind {
-    /// Returns its name in every interface.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Group => "group",
-            Self::Room => "room",
-            Self::User => "user",
-        }
-    }
-
-    /// Parses a kind from its name.
-    pub fn parse(name: &str) -> Option<Self> {
-        match name {
-            "group" => Some(Self::Group),
-            "room" => Some(Self::Room),
-            "user" => Some(Self::User),
-            _ => None,
-        }
+named! {
+    pub ChannelKind {
+        Group = "group",
+        Room = "room",
+        User = "user",
     }
 }
 

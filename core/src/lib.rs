@@ -16,6 +16,7 @@ pub mod id;
 pub mod media_type;
 pub mod message;
 pub mod metric;
+pub mod names;
 pub mod outage;
 pub mod panics;
 pub mod plan;

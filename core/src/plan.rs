@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use crate::named;
 
 /// A user's plan.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Plan {
     /// 500 MB.
     #[default]
@@ -17,26 +16,15 @@ pub enum Plan {
     Pro,
 }
 
+named! {
+    pub Plan {
+        Free = "free",
+        Standard = "standard",
+        Pro = "pro",
+    }
+}
+
 impl Plan {
-    /// Parses a plan from its name.
-    pub fn parse(name: &str) -> Option<Self> {
-        match name {
-            "free" => Some(Self::Free),
-            "standard" => Some(Self::Standard),
-            "pro" => Some(Self::Pro),
-            _ => None,
-        }
-    }
-
-    /// Returns its name in every interface.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Free => "free",
-            Self::Standard => "standard",
-            Self::Pro => "pro",
-        }
-    }
-
     /// Returns the next larger plan; `None` for the largest.
     pub const fn next(self) -> Option<Self> {
         match self {
@@ -63,8 +51,7 @@ impl fmt::Display for Plan {
 }
 
 /// Fill level of a quota.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UsageStatus {
     /// Below 80 %.
     Ok,
@@ -76,22 +63,12 @@ pub enum UsageStatus {
     Exceeded,
 }
 
-impl UsageStatus {
-    /// Returns its name in every interface.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "OK",
-            Self::Warning => "WARNING",
-            Self::Critical => "CRITICAL",
-            Self::Exceeded => "EXCEEDED",
-        }
-    }
-
-    /// Parses a status from its name.
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Ok, Self::Warning, Self::Critical, Self::Exceeded]
-            .into_iter()
-            .find(|status| status.name() == name)
+named! {
+    pub UsageStatus {
+        Ok = "OK",
+        Warning = "WARNING",
+        Critical = "CRITICAL",
+        Exceeded = "EXCEEDED",
     }
 }
 

@@ -10,6 +10,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::named;
+
 pub use earlier::{EarlierText, EarlierTexts};
 pub use mention::Mention;
 pub use state::{BackupMode, Effect, MessageChange, MessageState, Received};
@@ -131,8 +133,7 @@ pub struct Sticker {
 }
 
 /// Type of a message, in every interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum MessageType {
     Text,
@@ -145,38 +146,20 @@ pub enum MessageType {
     Other,
 }
 
+named! {
+    pub MessageType {
+        Text = "text",
+        Image = "image",
+        Video = "video",
+        Audio = "audio",
+        File = "file",
+        Location = "location",
+        Sticker = "sticker",
+        Other = "other",
+    }
+}
+
 impl MessageType {
-    /// Every message type.
-    pub const ALL: [Self; 8] = [
-        Self::Text,
-        Self::Image,
-        Self::Video,
-        Self::Audio,
-        Self::File,
-        Self::Location,
-        Self::Sticker,
-        Self::Other,
-    ];
-
-    /// Returns its name in every interface.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Image => "image",
-            Self::Video => "video",
-            Self::Audio => "audio",
-            Self::File => "file",
-            Self::Location => "location",
-            Self::Sticker => "sticker",
-            Self::Other => "other",
-        }
-    }
-
-    /// Parses a type from its name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
     /// Returns whether messages of this type have a file on the platform.
     pub const fn is_media(self) -> bool {
         matches!(self, Self::Image | Self::Video | Self::Audio | Self::File)

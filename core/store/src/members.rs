@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::named;
 use chatkeep_core::plan::Plan;
 use chatkeep_core::profile::Profile;
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::db::{Sql, locking};
 use super::{MemberStore, StoreError, parsed};
@@ -16,8 +17,7 @@ use crate::presence_sql::has_left;
 use crate::query::{query, query_as};
 
 /// Presence of a person in a channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemberStatus {
     /// In the channel.
     Active,
@@ -25,14 +25,10 @@ pub enum MemberStatus {
     Left,
 }
 
-impl MemberStatus {
-    /// Returns the status of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        match name {
-            "active" => Some(Self::Active),
-            "left" => Some(Self::Left),
-            _ => None,
-        }
+named! {
+    pub MemberStatus {
+        Active = "active",
+        Left = "left",
     }
 }
 

@@ -2,91 +2,52 @@
 
 use chatkeep_core::bounds::{Bounds, Subject};
 use chatkeep_core::id::ChannelId;
+use chatkeep_core::named;
 use chatkeep_core::plan::UsageStatus;
 use chatkeep_core::role::Scope;
 
 /// Kind of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum OutboxEventKind {
-    #[serde(rename = "message.received")]
     MessageReceived,
-    #[serde(rename = "message.sent")]
     MessageSent,
-    #[serde(rename = "message.edited")]
     MessageEdited,
-    #[serde(rename = "message.unsent")]
     MessageUnsent,
-    #[serde(rename = "member.joined")]
     MemberJoined,
-    #[serde(rename = "member.left")]
     MemberLeft,
-    #[serde(rename = "file.uploaded")]
     FileUploaded,
-    #[serde(rename = "media.failed")]
     MediaFailed,
-    #[serde(rename = "backup.paused")]
     BackupPaused,
-    #[serde(rename = "backup.resumed")]
     BackupResumed,
-    #[serde(rename = "usage.warning")]
     UsageWarning,
-    #[serde(rename = "usage.critical")]
     UsageCritical,
-    #[serde(rename = "usage.exceeded")]
     UsageExceeded,
-    #[serde(rename = "endpoint.disabled")]
     EndpointDisabled,
-    #[serde(rename = "search.matched")]
     SearchMatched,
 }
 
+named! {
+    pub OutboxEventKind {
+        MessageReceived = "message.received",
+        MessageSent = "message.sent",
+        MessageEdited = "message.edited",
+        MessageUnsent = "message.unsent",
+        MemberJoined = "member.joined",
+        MemberLeft = "member.left",
+        FileUploaded = "file.uploaded",
+        MediaFailed = "media.failed",
+        BackupPaused = "backup.paused",
+        BackupResumed = "backup.resumed",
+        UsageWarning = "usage.warning",
+        UsageCritical = "usage.critical",
+        UsageExceeded = "usage.exceeded",
+        EndpointDisabled = "endpoint.disabled",
+        SearchMatched = "search.matched",
+    }
+}
+
 impl OutboxEventKind {
-    /// All kinds.
-    pub const ALL: [Self; 15] = [
-        Self::MessageReceived,
-        Self::MessageSent,
-        Self::MessageEdited,
-        Self::MessageUnsent,
-        Self::MemberJoined,
-        Self::MemberLeft,
-        Self::FileUploaded,
-        Self::MediaFailed,
-        Self::BackupPaused,
-        Self::BackupResumed,
-        Self::UsageWarning,
-        Self::UsageCritical,
-        Self::UsageExceeded,
-        Self::EndpointDisabled,
-        Self::SearchMatched,
-    ];
-
-    /// Returns the name of the kind on every surface.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::MessageReceived => "message.received",
-            Self::MessageSent => "message.sent",
-            Self::MessageEdited => "message.edited",
-            Self::MessageUnsent => "message.unsent",
-            Self::MemberJoined => "member.joined",
-            Self::MemberLeft => "member.left",
-            Self::FileUploaded => "file.uploaded",
-            Self::MediaFailed => "media.failed",
-            Self::BackupPaused => "backup.paused",
-            Self::BackupResumed => "backup.resumed",
-            Self::UsageWarning => "usage.warning",
-            Self::UsageCritical => "usage.critical",
-            Self::UsageExceeded => "usage.exceeded",
-            Self::EndpointDisabled => "endpoint.disabled",
-            Self::SearchMatched => "search.matched",
-        }
-    }
-
-    /// Returns the kind of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
     /// Returns `true` if its subject is a message.
     pub const fn is_about_message(self) -> bool {
         matches!(

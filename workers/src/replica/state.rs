@@ -1,12 +1,12 @@
 //! State of a replica, as seen by its process and, through the registry of processes, by all
 //! others.
 
+use chatkeep_core::named;
 use chatkeep_store::OutboxPosition;
 use serde::{Deserialize, Serialize};
 
 /// Phase of a replica.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReplicaPhase {
     /// It has just been opened, and may be behind.
     #[default]
@@ -19,15 +19,12 @@ pub enum ReplicaPhase {
     Failing,
 }
 
-impl ReplicaPhase {
-    /// Returns its name in every interface.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CatchingUp => "catching_up",
-            Self::Filling => "filling",
-            Self::Ready => "ready",
-            Self::Failing => "failing",
-        }
+named! {
+    pub ReplicaPhase {
+        CatchingUp = "catching_up",
+        Filling = "filling",
+        Ready = "ready",
+        Failing = "failing",
     }
 }
 

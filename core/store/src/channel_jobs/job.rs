@@ -1,6 +1,7 @@
 //! Jobs of a channel: kinds, states and records.
 
 use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::named;
 use chatkeep_core::time::Timestamp;
 
 use crate::ingest::Removed;
@@ -25,6 +26,15 @@ pub enum JobStatus {
     Done,
     /// Failed for a recorded reason.
     Failed,
+}
+
+named! {
+    pub JobStatus {
+        Pending = "pending",
+        Running = "running",
+        Done = "done",
+        Failed = "failed",
+    }
 }
 
 /// Job of a channel.
@@ -106,16 +116,6 @@ impl JobKind {
 }
 
 impl JobStatus {
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "pending" => Self::Pending,
-            "running" => Self::Running,
-            "done" => Self::Done,
-            "failed" => Self::Failed,
-            _ => return None,
-        })
-    }
-
     /// Returns `true` once the job has completed or failed.
     pub const fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Failed)

@@ -1,11 +1,10 @@
 //! Reasons for missing files. The column is read by this list alone: earlier versions also recorded
 //! texts of errors there, which are for no reader.
 
-use serde::{Deserialize, Serialize};
+use chatkeep_core::named;
 
 /// Reason for a file that is skipped, failed or expired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MediaReason {
     /// The quota was used up when it came.
     Quota,
@@ -43,56 +42,29 @@ pub enum MediaReason {
     ImportUndone,
 }
 
+named! {
+    pub MediaReason {
+        Quota = "quota",
+        TooLarge = "too_large",
+        ForbiddenAddress = "forbidden_address",
+        Refused = "refused",
+        TooSlow = "too_slow",
+        Unreachable = "unreachable",
+        BrokeOff = "broke_off",
+        NotReady = "not_ready",
+        TranscodingFailed = "transcoding_failed",
+        PlatformError = "platform_error",
+        UnknownOutcome = "unknown_outcome",
+        Unavailable = "unavailable",
+        GoneFromPlatform = "gone_from_platform",
+        FileLost = "file_lost",
+        FileDamaged = "file_damaged",
+        NotInExport = "not_in_export",
+        ImportUndone = "import_undone",
+    }
+}
+
 impl MediaReason {
-    /// Every reason.
-    pub const ALL: [Self; 17] = [
-        Self::Quota,
-        Self::TooLarge,
-        Self::ForbiddenAddress,
-        Self::Refused,
-        Self::TooSlow,
-        Self::Unreachable,
-        Self::BrokeOff,
-        Self::NotReady,
-        Self::TranscodingFailed,
-        Self::PlatformError,
-        Self::UnknownOutcome,
-        Self::Unavailable,
-        Self::GoneFromPlatform,
-        Self::FileLost,
-        Self::FileDamaged,
-        Self::NotInExport,
-        Self::ImportUndone,
-    ];
-
-    /// Name on every surface.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Quota => "quota",
-            Self::TooLarge => "too_large",
-            Self::ForbiddenAddress => "forbidden_address",
-            Self::Refused => "refused",
-            Self::TooSlow => "too_slow",
-            Self::Unreachable => "unreachable",
-            Self::BrokeOff => "broke_off",
-            Self::NotReady => "not_ready",
-            Self::TranscodingFailed => "transcoding_failed",
-            Self::PlatformError => "platform_error",
-            Self::UnknownOutcome => "unknown_outcome",
-            Self::Unavailable => "unavailable",
-            Self::GoneFromPlatform => "gone_from_platform",
-            Self::FileLost => "file_lost",
-            Self::FileDamaged => "file_damaged",
-            Self::NotInExport => "not_in_export",
-            Self::ImportUndone => "import_undone",
-        }
-    }
-
-    /// Returns the reason that a text is the name of.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.name() == name)
-    }
-
     /// Returns the reason of a recorded text, by the names of every version; `Unavailable` for any
     /// other text.
     pub(crate) fn recorded(text: &str) -> Self {

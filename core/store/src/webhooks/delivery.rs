@@ -1,7 +1,7 @@
 //! Delivery of an event to a webhook, as the log has it.
 
+use chatkeep_core::named;
 use chatkeep_core::time::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use super::rows::{EventColumns, EventRef};
 use crate::{StoreError, parsed};
@@ -10,8 +10,7 @@ use crate::{StoreError, parsed};
 pub const TEST_EVENT: &str = "webhook.test";
 
 /// Status of a delivery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryStatus {
     /// Waiting for its first or next attempt, or being made.
     Pending,
@@ -21,6 +20,15 @@ pub enum DeliveryStatus {
     Failed,
     /// Not delivered any more: its subject is gone, or its owner may not read it.
     Dropped,
+}
+
+named! {
+    pub DeliveryStatus {
+        Pending = "pending",
+        Delivered = "delivered",
+        Failed = "failed",
+        Dropped = "dropped",
+    }
 }
 
 /// Delivery in the log.
@@ -67,26 +75,6 @@ pub(super) struct DeliveryRow {
     error: Option<String>,
     answer: Option<String>,
     request_bytes: Option<i64>,
-}
-
-impl DeliveryStatus {
-    /// All statuses.
-    pub const ALL: [Self; 4] = [Self::Pending, Self::Delivered, Self::Failed, Self::Dropped];
-
-    /// Returns the name of the status on every surface.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Delivered => "delivered",
-            Self::Failed => "failed",
-            Self::Dropped => "dropped",
-        }
-    }
-
-    /// Returns the status of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == name)
-    }
 }
 
 impl TryFrom<DeliveryRow> for WebhookDelivery {

@@ -2,6 +2,7 @@
 
 use chatkeep_core::bounds::{Bounds, Subject, common};
 use chatkeep_core::id::{ChannelId, KeyId, UserId, WebhookId};
+use chatkeep_core::named;
 use chatkeep_core::pseudonym::PseudonymKey;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
@@ -46,8 +47,7 @@ pub struct Webhook {
 }
 
 /// Reason for disabling a webhook automatically.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DisabledReason {
     /// The endpoint responded with 410.
     Gone,
@@ -55,6 +55,14 @@ pub enum DisabledReason {
     Failing,
     /// The key that created it has ended or was deleted.
     KeyEnded,
+}
+
+named! {
+    pub DisabledReason {
+        Gone = "gone",
+        Failing = "failing",
+        KeyEnded = "key_ended",
+    }
 }
 
 /// Event reference: the event by ids.
@@ -174,22 +182,6 @@ pub(super) struct BoundsColumns {
 #[derive(Serialize, Deserialize)]
 struct Event {
     t: String,
-}
-
-impl DisabledReason {
-    /// Returns the name of the reason on every surface.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Gone => "gone",
-            Self::Failing => "failing",
-            Self::KeyEnded => "key_ended",
-        }
-    }
-
-    /// Returns the reason of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Gone, Self::Failing, Self::KeyEnded].into_iter().find(|reason| reason.name() == name)
-    }
 }
 
 pub(super) fn event_keys(events: &[OutboxEventKind]) -> Result<String, StoreError> {
