@@ -13,7 +13,7 @@ use chatkeep_store::{OAuthClient, Session};
 use serde::{Deserialize, Serialize};
 use url::form_urlencoded;
 
-use super::error::OAuthError;
+use super::error::{OAuthError, OAuthErrorCode};
 use super::reach::ChannelGrant;
 use super::{Inner, OAuth, consent, redirect, secret};
 
@@ -102,7 +102,7 @@ pub(super) async fn decide(
         Err(refusal) => return Ok(oauth.refuse(refusal)),
     };
     if said != "allow" {
-        let error = OAuthError::new("access_denied", "The user denied access");
+        let error = OAuthError::new(OAuthErrorCode::AccessDenied, "The user denied access");
         return Ok(oauth.send(&question.redirect_uri, question.state.as_deref(), &error.pairs()));
     }
     let reach = ChannelGrant::of_form(&form).ok_or_else(malformed)?;
@@ -208,7 +208,7 @@ impl AuthorizeRequest {
     fn challenge(&self) -> Result<&str, OAuthError> {
         if self.response_type.as_deref() != Some("code") {
             let why = "response_type must be code";
-            return Err(OAuthError::new("unsupported_response_type", why));
+            return Err(OAuthError::new(OAuthErrorCode::UnsupportedResponseType, why));
         }
         let challenge = self.code_challenge.as_deref().unwrap_or_default();
         let base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -277,7 +277,7 @@ impl Inner {
         let challenge = asked.challenge().map_err(refuse)?.to_owned();
         if asked.resource.as_ref().is_some_and(|resource| *resource != self.resource) {
             let error = OAuthError::new(
-                "invalid_target",
+                OAuthErrorCode::InvalidTarget,
                 "This service issues no tokens for that resource",
             );
             return Err(refuse(error));
@@ -285,7 +285,7 @@ impl Inner {
         let scopes = asked.scopes();
         if scopes.is_empty() {
             let why = "scope must be read:messages, read:members, or both";
-            return Err(refuse(OAuthError::new("invalid_scope", why)));
+            return Err(refuse(OAuthError::new(OAuthErrorCode::InvalidScope, why)));
         }
         let redirect_uri = asked.redirect_uri.clone();
         Ok(ConsentQuestion { client, redirect_uri, scopes, challenge, state })

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::client::{MAX_ADDRESSES, name};
-use super::error::OAuthError;
+use super::error::{OAuthError, OAuthErrorCode};
 use super::redirect::acceptable;
 use super::{OAuth, secret};
 
@@ -26,7 +26,10 @@ pub(super) async fn register(
     body: Bytes,
 ) -> Result<Response, OAuthError> {
     let said: Registration = serde_json::from_slice(&body).map_err(|_| {
-        OAuthError::new("invalid_client_metadata", "The body must be JSON with redirect_uris")
+        OAuthError::new(
+            OAuthErrorCode::InvalidClientMetadata,
+            "The body must be JSON with redirect_uris",
+        )
     })?;
     let addresses = said.redirect_uris;
     if addresses.is_empty()
@@ -35,7 +38,7 @@ pub(super) async fn register(
     {
         let why = "redirect_uris must be https, http on the own machine, or of an own scheme that \
                    is a reversed domain, such as com.example.app";
-        return Err(OAuthError::new("invalid_redirect_uri", why));
+        return Err(OAuthError::new(OAuthErrorCode::InvalidRedirectUri, why));
     }
     let id = secret("ckp_");
     let client =

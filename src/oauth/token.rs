@@ -20,7 +20,7 @@ use serde::Deserialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::error::OAuthError;
+use super::error::{OAuthError, OAuthErrorCode};
 use super::{ACCESS_TIME, Inner, OAuth, REFRESH, REFRESH_TIME, secret};
 
 /// Length of a seed in characters.
@@ -56,7 +56,7 @@ pub(super) async fn token(
         Some("refresh_token") => oauth.by_refresh(&asked).await?,
         _ => {
             let why = "grant_type must be authorization_code or refresh_token";
-            return Err(OAuthError::new("unsupported_grant_type", why));
+            return Err(OAuthError::new(OAuthErrorCode::UnsupportedGrantType, why));
         }
     };
     Ok(answer(&grant, &tokens, oauth.clock.now()))
@@ -80,7 +80,10 @@ impl TokenRequest {
             return Err(OAuthError::grant());
         }
         if self.resource.as_ref().is_some_and(|resource| *resource != grant.resource) {
-            return Err(OAuthError::new("invalid_target", "The grant is for another resource"));
+            return Err(OAuthError::new(
+                OAuthErrorCode::InvalidTarget,
+                "The grant is for another resource",
+            ));
         }
         Ok(())
     }

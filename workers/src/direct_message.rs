@@ -8,6 +8,7 @@ use chatkeep_core::event::ChannelRef;
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::{Bots, PlatformError};
+use chatkeep_store::NoticeOutcome;
 use uuid::Uuid;
 
 use crate::log_failure;
@@ -35,20 +36,20 @@ pub(crate) async fn push_message(
     clock: &SharedClock,
     news: DirectMessage<'_>,
     text: impl FnOnce(&str) -> String + Send,
-) -> Option<&'static str> {
+) -> Option<NoticeOutcome> {
     let Some(chat) = news.chat else {
-        return Some("no_chat");
+        return Some(NoticeOutcome::NoChat);
     };
     if clock.now().since(news.at) >= STALE {
-        return Some("stale");
+        return Some(NoticeOutcome::Stale);
     }
     match push(bots, chat, &news, text).await {
-        Ok(()) => Some("sent"),
+        Ok(()) => Some(NoticeOutcome::Sent),
         Err(error) if may_pass(&error) => {
             log_failure!(warn, &*error, "cannot notify a user yet");
             None
         }
-        Err(error) => Some(error.code()),
+        Err(error) => Some(NoticeOutcome::Failed(error.code())),
     }
 }
 

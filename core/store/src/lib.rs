@@ -161,7 +161,7 @@ pub use messages::{MessageFilter, MessagePage, Order, ReplyOrigin, Sender, Store
 pub use migrations::{PendingMigration, SchemaState};
 pub use nameless::{NamelessChannel, NamelessMember};
 pub use names::ChannelName;
-pub use notices::UsageNotice;
+pub use notices::{NoticeOutcome, UsageNotice};
 pub use oauth::{Grant, NewGrant, Tokens};
 pub use oauth_clients::{Consent, OAuthClient};
 pub use opt_out_changes::OptOutChange;
@@ -189,9 +189,10 @@ pub use usage::{ChannelUsage, UserUsage};
 pub use usage_days::DayUsage;
 pub use users::User;
 pub use webhooks::{
-    Attempt, ClaimRoom, ClaimedDelivery, DeliveryFilter, DeliveryStatus, DisabledReason, EventRef,
-    NewWebhook, Next, PendingNotice, TEST_EVENT, WEBHOOKS_OF_USER, Webhook, WebhookChange,
-    WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker, WebhookQueue,
+    Attempt, ClaimRoom, ClaimedDelivery, DeliveryFailure, DeliveryFilter, DeliveryStatus,
+    DisabledReason, EventRef, NewWebhook, Next, PendingNotice, TEST_EVENT, WEBHOOKS_OF_USER,
+    Webhook, WebhookChange, WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker,
+    WebhookQueue,
 };
 
 /// Store. Cheap to clone.

@@ -32,6 +32,40 @@ pub struct UsageNotice {
     pub chat: Option<(String, ChannelRef)>,
 }
 
+/// Outcome of a notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoticeOutcome {
+    /// Sent.
+    Sent,
+    /// The user has no direct chat with a bot.
+    NoChat,
+    /// Its event was too long ago.
+    Stale,
+    /// The user wants no notices.
+    NotWanted,
+    /// The user knows that state already.
+    NothingNew,
+    /// A later notice of the same user overtook it.
+    Overtaken,
+    /// The platform refused it for the reason of this name.
+    Failed(&'static str),
+}
+
+impl NoticeOutcome {
+    /// Returns its name in the database, in metrics and logs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::NoChat => "no_chat",
+            Self::Stale => "stale",
+            Self::NotWanted => "not_wanted",
+            Self::NothingNew => "nothing_new",
+            Self::Overtaken => "overtaken",
+            Self::Failed(reason) => reason,
+        }
+    }
+}
+
 #[derive(Debug, sqlx_macros::FromRow)]
 struct NoticeRow {
     notice_id: i64,
@@ -72,7 +106,7 @@ const PENDING: &str = concat!(
     "SELECT n.notice_id, n.user_id, n.status, n.created_at, u.plan, u.used_bytes,
             u.notify_usage, c.bot, c.channel_id,
             (SELECT t.status FROM usage_notices t
-             WHERE t.user_id = n.user_id AND t.outcome = 'sent'
+             WHERE t.user_id = n.user_id AND t.outcome = $2
              ORDER BY t.notice_id DESC LIMIT 1) AS last_notified
      FROM usage_notices n
      JOIN users u ON u.user_id = n.user_id",
@@ -85,7 +119,7 @@ const PENDING: &str = concat!(
 /// Those before it were overtaken.
 const SETTLE: &str = "
     UPDATE usage_notices
-    SET notified_at = $3, outcome = CASE WHEN notice_id = $2 THEN $4 ELSE 'overtaken' END
+    SET notified_at = $3, outcome = CASE WHEN notice_id = $2 THEN $4 ELSE $5 END
     WHERE user_id = $1 AND notice_id <= $2 AND notified_at IS NULL";
 
 const WANT: &str = "UPDATE users SET notify_usage = $2 WHERE user_id = $1";
@@ -98,13 +132,15 @@ impl AccountStore<'_> {
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn pending_usage_notices(&self, limit: u32) -> Result<Vec<UsageNotice>, StoreError> {
-        let rows: Vec<NoticeRow> =
-            self.store.db.fetch_all(query_as(PENDING).bind(i64::from(limit))).await?;
+        let rows: Vec<NoticeRow> = self
+            .store
+            .db
+            .fetch_all(query_as(PENDING).bind(i64::from(limit)).bind(NoticeOutcome::Sent.name()))
+            .await?;
         rows.into_iter().map(UsageNotice::try_from).collect()
     }
 
-    /// Settles a notice and those before it: `outcome` is `sent`, or the reason why nothing was
-    /// sent. `false` when it was settled already.
+    /// Settles a notice and those before it. `false` when it was settled already.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -112,7 +148,7 @@ impl AccountStore<'_> {
     pub async fn settle_notice(
         &self,
         notice: &UsageNotice,
-        outcome: &str,
+        outcome: NoticeOutcome,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
@@ -122,7 +158,8 @@ impl AccountStore<'_> {
                     .bind(notice.user.as_str())
                     .bind(notice.id)
                     .bind(now.millis())
-                    .bind(outcome),
+                    .bind(outcome.name())
+                    .bind(NoticeOutcome::Overtaken.name()),
             )
             .await?;
         tx.commit().await?;

@@ -10,13 +10,13 @@ use chatkeep_core::time::Timestamp;
 
 use super::keys::hash;
 use super::oauth_secrets::{
-    GrantRow, NewSecret, SECRET, SingleUse, add_secret, add_tokens, drop_grant, once, use_up,
+    GrantRow, NewSecret, SECRET, SecretKind, add_secret, add_tokens, drop_grant, once, use_up,
 };
 use super::{OAuthStore, StoreError};
 use crate::query::{query, query_as};
 
 /// Window in which a repeated refresh token counts as lost in transit, not stolen.
-const LOST: Duration = Duration::from_secs(30);
+const REPEAT_WINDOW: Duration = Duration::from_secs(30);
 
 /// Grant to store, with its authorization code. No `Debug`: it consists of secrets.
 #[derive(Clone, Copy)]
@@ -109,7 +109,7 @@ impl OAuthStore<'_> {
         .await?;
         tx.execute(query(CLIENT_USED).bind(grant.client_id).bind(now.millis())).await?;
         let code = NewSecret {
-            kind: "code",
+            kind: SecretKind::Code,
             grant: grant.id,
             secret: grant.code,
             until: grant.code_until,
@@ -134,7 +134,7 @@ impl OAuthStore<'_> {
         now: Timestamp,
     ) -> Result<Option<Grant>, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let Some((grant, used, _)) = once(&mut tx, SingleUse::Code, code).await? else {
+        let Some((grant, used, _)) = once(&mut tx, SecretKind::Code, code).await? else {
             return Ok(None);
         };
         if used.is_some() {
@@ -168,10 +168,10 @@ impl OAuthStore<'_> {
         now: Timestamp,
     ) -> Result<Option<(Grant, Tokens)>, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let Some((grant, used, known)) = once(&mut tx, SingleUse::Refresh, refresh).await? else {
+        let Some((grant, used, known)) = once(&mut tx, SecretKind::Refresh, refresh).await? else {
             return Ok(None);
         };
-        if used.is_some_and(|at| now.since(at) > LOST) {
+        if used.is_some_and(|at| now.since(at) > REPEAT_WINDOW) {
             drop_grant(&mut tx, &grant.id).await?;
             tx.commit().await?;
             return Ok(None);
@@ -204,7 +204,9 @@ impl OAuthStore<'_> {
         let row: Option<GrantRow> = self
             .store
             .db
-            .fetch_optional(query_as(SECRET.sqlite).bind(hash(secret)).bind("access"))
+            .fetch_optional(
+                query_as(SECRET.sqlite).bind(hash(secret)).bind(SecretKind::Access.name()),
+            )
             .await?;
         let grant = row.map(Grant::try_from).transpose()?;
         Ok(grant.filter(|grant| grant.expires_at > now))

@@ -8,10 +8,11 @@ use super::oauth::{Grant, Tokens};
 use super::{StoreError, parsed};
 use crate::query::{query, query_as};
 
-/// Kind of a single-use secret.
+/// Kind of a secret. Codes and refresh tokens are used once.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum SingleUse {
+pub(super) enum SecretKind {
     Code,
+    Access,
     Refresh,
 }
 
@@ -48,7 +49,7 @@ const DROP_GRANT: &str = "DELETE FROM oauth_grants WHERE grant_id = $1";
 /// secret is locked until the transaction ends.
 pub(super) async fn once(
     tx: &mut Tx,
-    kind: SingleUse,
+    kind: SecretKind,
     secret: &str,
 ) -> Result<Option<(Grant, Option<Timestamp>, Option<String>)>, StoreError> {
     let row: Option<GrantRow> =
@@ -77,7 +78,8 @@ pub(super) async fn add_tokens(
     grant: &str,
     tokens: &Tokens,
 ) -> Result<(), StoreError> {
-    for (kind, (secret, until)) in [("access", &tokens.access), ("refresh", &tokens.refresh)] {
+    let secrets = [(SecretKind::Access, &tokens.access), (SecretKind::Refresh, &tokens.refresh)];
+    for (kind, (secret, until)) in secrets {
         let until = *until;
         let secret = NewSecret { kind, grant, secret, until, redirect_uri: None, challenge: None };
         add_secret(tx, &secret).await?;
@@ -87,7 +89,7 @@ pub(super) async fn add_tokens(
 
 /// Code or token of a grant. No `Debug`: it holds a secret.
 pub(super) struct NewSecret<'a> {
-    pub(super) kind: &'a str,
+    pub(super) kind: SecretKind,
     pub(super) grant: &'a str,
     pub(super) secret: &'a str,
     pub(super) until: Timestamp,
@@ -102,7 +104,7 @@ pub(super) async fn add_secret(tx: &mut Tx, new: &NewSecret<'_>) -> Result<(), S
     tx.execute(
         query(ADD_SECRET)
             .bind(hash(new.secret))
-            .bind(new.kind)
+            .bind(new.kind.name())
             .bind(new.grant)
             .bind(new.until.millis())
             .bind(new.redirect_uri)
@@ -119,10 +121,12 @@ pub(super) async fn drop_grant(tx: &mut Tx, grant: &str) -> Result<(), StoreErro
     Ok(())
 }
 
-impl SingleUse {
-    const fn name(self) -> &'static str {
+impl SecretKind {
+    /// Returns its name in the database.
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Code => "code",
+            Self::Access => "access",
             Self::Refresh => "refresh",
         }
     }

@@ -10,7 +10,7 @@ use chatkeep_http::{Body, HttpError, Path, Query};
 use chatkeep_services::access::{ManageWebhooks, Scoped};
 use chatkeep_services::webhooks::{DeliveryListQuery, DeliveryWithBody, delivery_id, event_name};
 use chatkeep_services::{FieldPath, Services};
-use chatkeep_store::{DeliveryStatus, WebhookDelivery};
+use chatkeep_store::{DeliveryFailure, DeliveryStatus, WebhookDelivery};
 use chatkeep_view::when::When;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -69,7 +69,7 @@ pub(crate) struct DeliveryView {
     response_excerpt: Option<String>,
     /// Reason for the failure: `status`, `timeout`, `connect`, `broken`, `redirect`, `gone`,
     /// `forbidden_address`, `unusable_secret`; of a dropped delivery `gone` or `not_permitted`.
-    error: Option<String>,
+    error: Option<&'static str>,
 }
 
 /// A delivery with the body that a redelivery would send now.
@@ -202,7 +202,7 @@ impl From<WebhookDelivery> for DeliveryView {
             request_bytes: delivery.request_bytes,
             response_status: delivery.http_status,
             response_excerpt: delivery.answer,
-            error: delivery.error,
+            error: delivery.error.map(DeliveryFailure::name),
         }
     }
 }

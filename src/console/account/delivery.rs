@@ -8,7 +8,7 @@ use chatkeep_i18n::{Language, Value};
 use chatkeep_services::access::ManageWebhooks;
 use chatkeep_services::event_renderer::MaskedBody;
 use chatkeep_services::webhooks::{delivery_id, event_name};
-use chatkeep_store::{Channel, DeliveryStatus, WebhookDelivery};
+use chatkeep_store::{Channel, DeliveryFailure, DeliveryStatus, WebhookDelivery};
 use chatkeep_view::segment;
 
 use super::super::Console;
@@ -128,7 +128,7 @@ impl DeliveryFacts {
             took: took
                 .map(|ms| language.format("delivery-milliseconds", &[("count", Value::from(ms))])),
             http_status: delivery.http_status,
-            why: delivery.error.as_deref().map(|why| reason(why, language)),
+            why: delivery.error.map(|failure| reason(failure, language)),
             answer: delivery.answer.clone().filter(|answer| !answer.is_empty()),
             sent_size: delivery.request_bytes.map(|bytes| {
                 let size = size(bytes);
@@ -139,18 +139,6 @@ impl DeliveryFacts {
 }
 
 /// Returns the words for the reason of a failure.
-fn reason(why: &str, language: Language) -> String {
-    let known = [
-        "status",
-        "timeout",
-        "connect",
-        "broken",
-        "redirect",
-        "gone",
-        "forbidden_address",
-        "unusable_secret",
-        "not_permitted",
-    ];
-    let why = if known.contains(&why) { why } else { "broken" };
-    language.text(&format!("delivery-failed-{}", why.replace('_', "-")))
+fn reason(failure: DeliveryFailure, language: Language) -> String {
+    language.text(&format!("delivery-failed-{}", failure.name().replace('_', "-")))
 }

@@ -1,7 +1,7 @@
 //! Usage notices: the last crossing of each user, sent once.
 
 use chatkeep_core::plan::{Plan, UsageStatus};
-use chatkeep_store::{PresenceEvidenceKind, UsageNotice};
+use chatkeep_store::{NoticeOutcome, PresenceEvidenceKind, UsageNotice};
 
 use super::{Fixture, at, item, on_both, said, sized};
 
@@ -41,9 +41,11 @@ async fn only_the_last_crossing_is_told(fixture: Fixture) {
     assert_eq!((first.status, first.last_notified), (UsageStatus::Exceeded, UsageStatus::Ok));
     assert_eq!((first.at, first.usage.status()), (at(12), UsageStatus::Exceeded));
 
-    assert!(fixture.store.accounts().settle_notice(first, "sent", at(13)).await.unwrap());
     assert!(
-        !fixture.store.accounts().settle_notice(first, "sent", at(14)).await.unwrap(),
+        fixture.store.accounts().settle_notice(first, NoticeOutcome::Sent, at(13)).await.unwrap()
+    );
+    assert!(
+        !fixture.store.accounts().settle_notice(first, NoticeOutcome::Sent, at(14)).await.unwrap(),
         "told once"
     );
     let left: Vec<_> = pending(&fixture).await.into_iter().map(|notice| notice.id).collect();
@@ -58,13 +60,17 @@ async fn what_was_heard_last_is_remembered(fixture: Fixture) {
     fixture.preload("C1", "U1", Plan::Free.quota() - 10).await;
     fixture.keep(&[sized("C1", "a", 10, 60)], 10).await;
     let [full] = &pending(&fixture).await[..] else { unreachable!() };
-    assert!(fixture.store.accounts().settle_notice(full, "sent", at(11)).await.unwrap());
+    assert!(
+        fixture.store.accounts().settle_notice(full, NoticeOutcome::Sent, at(11)).await.unwrap()
+    );
     fixture.store.accounts().set_plan(&"U1".into(), Plan::Standard, at(12)).await.unwrap();
     let [free] = &pending(&fixture).await[..] else { unreachable!() };
     assert_eq!((free.status, free.last_notified), (UsageStatus::Ok, UsageStatus::Exceeded));
     assert_eq!(free.usage.quota, Plan::Standard.quota());
     // An unsent notice does not count as the last one.
-    assert!(fixture.store.accounts().settle_notice(free, "no_chat", at(13)).await.unwrap());
+    assert!(
+        fixture.store.accounts().settle_notice(free, NoticeOutcome::NoChat, at(13)).await.unwrap()
+    );
     fixture.store.accounts().set_plan(&"U1".into(), Plan::Free, at(14)).await.unwrap();
     let [again] = &pending(&fixture).await[..] else { unreachable!() };
     assert_eq!((again.status, again.last_notified), (UsageStatus::Exceeded, UsageStatus::Exceeded));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use chatkeep_core::metric;
 use chatkeep_core::time::SharedClock;
 use chatkeep_platform::Bots;
-use chatkeep_store::{Store, StoreError, UsageNotice};
+use chatkeep_store::{NoticeOutcome, Store, StoreError, UsageNotice};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
@@ -49,6 +49,7 @@ impl UsageNotifier {
             };
             let Some(outcome) = outcome else { continue };
             if self.store.accounts().settle_notice(&notice, outcome, self.clock.now()).await? {
+                let outcome = outcome.name();
                 metric::USAGE_NOTICES.add([outcome.into()], 1);
                 info!(user = %notice.user, status = notice.status.name(), outcome, "usage notice");
             }
@@ -56,7 +57,7 @@ impl UsageNotifier {
         Ok(())
     }
 
-    async fn notify_user(&self, notice: &UsageNotice) -> Option<&'static str> {
+    async fn notify_user(&self, notice: &UsageNotice) -> Option<NoticeOutcome> {
         let news = DirectMessage {
             user: &notice.user,
             chat: notice.chat.as_ref(),
@@ -71,9 +72,9 @@ impl UsageNotifier {
 }
 
 /// Returns the reason for skipping a notice, if any.
-fn pointless(notice: &UsageNotice) -> Option<&'static str> {
+fn pointless(notice: &UsageNotice) -> Option<NoticeOutcome> {
     if notice.status == notice.last_notified {
-        return Some("nothing_new");
+        return Some(NoticeOutcome::NothingNew);
     }
-    (!notice.wanted).then_some("not_wanted")
+    (!notice.wanted).then_some(NoticeOutcome::NotWanted)
 }

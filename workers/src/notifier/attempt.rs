@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use chatkeep_core::http::guard::Forbidden;
 use chatkeep_core::signing;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{Attempt, ClaimedDelivery, EventRef, Next};
+use chatkeep_store::{Attempt, ClaimedDelivery, DeliveryFailure, EventRef, Next};
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode};
 use tracing::Instrument as _;
@@ -39,11 +39,11 @@ impl<B: Bodies> Notifier<B> {
         let draft = Draft { at: self.clock.now(), delivery };
         let (event, bounds) = (&draft.delivery.event, &draft.delivery.bounds);
         if !draft.delivery.may_read || bounds.admit(&event.subject(), draft.at).is_err() {
-            return Some(draft.dropped("not_permitted"));
+            return Some(draft.dropped(DeliveryFailure::NotPermitted));
         }
         let body = match self.bodies.body(&draft.delivery).await {
             Ok(Some(body)) => body,
-            Ok(None) => return Some(draft.dropped("gone")),
+            Ok(None) => return Some(draft.dropped(DeliveryFailure::Gone)),
             Err(error) => {
                 log_failure!(warn, &error, "cannot render a webhook's body yet");
                 return None;
@@ -62,12 +62,12 @@ impl<B: Bodies> Notifier<B> {
         delivery: &ClaimedDelivery,
         at: Timestamp,
         body: Vec<u8>,
-    ) -> Result<EndpointResponse, &'static str> {
-        let url = self.http.check(&delivery.url).map_err(|_| "forbidden_address")?;
+    ) -> Result<EndpointResponse, DeliveryFailure> {
+        let url = self.http.check(&delivery.url).map_err(|_| DeliveryFailure::ForbiddenAddress)?;
         let EventRef { id, .. } = &delivery.event;
         let seconds = at.millis().div_euclid(1_000);
-        let signature =
-            signing::header(&delivery.secrets, id, seconds, &body).ok_or("unusable_secret")?;
+        let signature = signing::header(&delivery.secrets, id, seconds, &body);
+        let signature = signature.ok_or(DeliveryFailure::UnusableSecret)?;
         let request = self
             .http
             .request(Method::POST, url)
@@ -78,7 +78,8 @@ impl<B: Bodies> Notifier<B> {
             .body(body);
         // Timeout of the whole until the response's head, connecting included.
         let sent = tokio::time::timeout(self.settings.timeout, request.send()).await;
-        let response = sent.map_err(|_| "timeout")?.map_err(|error| why(&error))?;
+        let response = sent.map_err(|_| DeliveryFailure::Timeout)?;
+        let response = response.map_err(|error| failure_of(&error))?;
         let status = response.status();
         let retry_after = response.headers().get(RETRY_AFTER);
         let retry_after = retry_after.and_then(|value| value.to_str().ok()).map(str::to_owned);
@@ -89,7 +90,7 @@ impl<B: Bodies> Notifier<B> {
     fn judged(
         &self,
         draft: Draft,
-        result: Result<EndpointResponse, &'static str>,
+        result: Result<EndpointResponse, DeliveryFailure>,
         bytes: usize,
         took: i64,
     ) -> Attempt {
@@ -126,7 +127,7 @@ impl<B: Bodies> Notifier<B> {
 }
 
 impl Draft {
-    fn dropped(self, why: &'static str) -> Attempt {
+    fn dropped(self, why: DeliveryFailure) -> Attempt {
         Attempt {
             delivery: self.delivery,
             at: self.at,
@@ -141,30 +142,30 @@ impl Draft {
     }
 }
 
-fn error_of(status: StatusCode) -> Option<&'static str> {
+fn error_of(status: StatusCode) -> Option<DeliveryFailure> {
     match status {
         status if status.is_success() => None,
-        StatusCode::GONE => Some("gone"),
-        status if status.is_redirection() => Some("redirect"),
-        _ => Some("status"),
+        StatusCode::GONE => Some(DeliveryFailure::Gone),
+        status if status.is_redirection() => Some(DeliveryFailure::Redirect),
+        _ => Some(DeliveryFailure::Status),
     }
 }
 
-/// Returns an error code that reveals nothing of the network behind the name.
-fn why(error: &reqwest::Error) -> &'static str {
+/// Returns the reason for which there is no response.
+fn failure_of(error: &reqwest::Error) -> DeliveryFailure {
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = cause {
         if error.is::<Forbidden>() {
-            return "forbidden_address";
+            return DeliveryFailure::ForbiddenAddress;
         }
         cause = error.source();
     }
     if error.is_timeout() {
-        "timeout"
+        DeliveryFailure::Timeout
     } else if error.is_connect() {
-        "connect"
+        DeliveryFailure::Connect
     } else {
-        "broken"
+        DeliveryFailure::Broken
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::metric;
-use chatkeep_store::{PendingNotice, StoreError};
+use chatkeep_store::{NoticeOutcome, PendingNotice, StoreError};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
@@ -42,7 +42,7 @@ impl<B: Bodies> Notifier<B> {
             let outcome = if self.settings.tell_owners {
                 self.notify_owner(&webhook).await
             } else {
-                Some("not_wanted")
+                Some(NoticeOutcome::NotWanted)
             };
             let Some(outcome) = outcome else { continue };
             if self
@@ -51,6 +51,7 @@ impl<B: Bodies> Notifier<B> {
                 .settle_webhook_notice(&webhook, outcome, self.clock.now())
                 .await?
             {
+                let outcome = outcome.name();
                 metric::DELIVERY_NOTICES.add([outcome.into()], 1);
                 info!(webhook = %webhook.id, outcome, "webhook notice");
             }
@@ -58,7 +59,7 @@ impl<B: Bodies> Notifier<B> {
         Ok(())
     }
 
-    async fn notify_owner(&self, webhook: &PendingNotice) -> Option<&'static str> {
+    async fn notify_owner(&self, webhook: &PendingNotice) -> Option<NoticeOutcome> {
         let news = DirectMessage {
             user: &webhook.user,
             chat: webhook.chat.as_ref(),

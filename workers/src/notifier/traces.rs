@@ -5,7 +5,7 @@
 //! context: it is somebody else's.
 
 use chatkeep_core::trace;
-use chatkeep_store::ClaimedDelivery;
+use chatkeep_store::{ClaimedDelivery, DeliveryFailure};
 use reqwest::{StatusCode, Url};
 use tracing::field::Empty;
 use tracing::{Span, info_span};
@@ -46,7 +46,7 @@ fn resends(attempts: u32) -> Option<u32> {
 }
 
 /// Notes the response to an attempt, or why there is none.
-pub(super) fn delivered(span: &Span, result: Result<StatusCode, &'static str>) {
+pub(super) fn delivered(span: &Span, result: Result<StatusCode, DeliveryFailure>) {
     match result {
         Ok(status) => {
             span.record("http.response.status_code", status.as_u16());
@@ -54,6 +54,6 @@ pub(super) fn delivered(span: &Span, result: Result<StatusCode, &'static str>) {
                 trace::fail(span, status.as_str());
             }
         }
-        Err(error) => trace::fail(span, error),
+        Err(error) => trace::fail(span, error.name()),
     }
 }

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use serde::Serialize;
 
 use super::super::db::{Sql, Tx};
-use super::super::{StoreError, WebhookStore};
+use super::super::{OutboxEventKind, StoreError, WebhookStore};
 use super::rows::{BoundsColumns, EventColumns, EventRef};
 use crate::presence_sql::takes_part;
 use crate::query::query_as;
@@ -98,7 +98,7 @@ macro_rules! take {
              WHERE delivery_no IN (
                  SELECT d.delivery_no FROM webhook_deliveries d
                  WHERE d.webhook_id = $1 AND d.due_at <= $2
-                   AND (d.type <> 'message.sent' OR d.attempts > 0 OR NOT EXISTS (
+                   AND (d.type <> $5 OR d.attempts > 0 OR NOT EXISTS (
                        SELECT 1 FROM webhook_deliveries q
                        WHERE q.webhook_id = d.webhook_id AND q.channel_id = d.channel_id
                          AND q.delivery_no < d.delivery_no
@@ -251,7 +251,8 @@ async fn take(
                     .bind(webhook_id)
                     .bind(now.millis())
                     .bind(lease_end.millis())
-                    .bind(i64::try_from(wanted).unwrap_or(i64::MAX)),
+                    .bind(i64::try_from(wanted).unwrap_or(i64::MAX))
+                    .bind(OutboxEventKind::MessageSent.name()),
             )
             .await?;
         if failing {

@@ -6,8 +6,17 @@ use chatkeep_core::time::Timestamp;
 use super::rows::{EventColumns, EventRef};
 use crate::{StoreError, parsed};
 
+/// Name of the event of a test delivery, for statements.
+macro_rules! test_event {
+    () => {
+        "webhook.test"
+    };
+}
+
+pub(crate) use test_event;
+
 /// Name of the event of a test delivery.
-pub const TEST_EVENT: &str = "webhook.test";
+pub const TEST_EVENT: &str = test_event!();
 
 /// Status of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +37,44 @@ named! {
         Delivered = "delivered",
         Failed = "failed",
         Dropped = "dropped",
+    }
+}
+
+/// Reason for which an attempt failed, or a delivery was dropped. None of them reveals anything of
+/// the network behind the address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeliveryFailure {
+    /// The endpoint responded with an error.
+    Status,
+    /// It did not respond in time.
+    Timeout,
+    /// It could not be reached.
+    Connect,
+    /// The connection broke off.
+    Broken,
+    /// It redirects, which is not followed.
+    Redirect,
+    /// It responded with 410; of a dropped delivery: its subject is gone.
+    Gone,
+    /// Its address is not one that is called.
+    ForbiddenAddress,
+    /// The secret of the webhook cannot sign.
+    UnusableSecret,
+    /// The owner may not read the subject any more.
+    NotPermitted,
+}
+
+named! {
+    pub DeliveryFailure {
+        Status = "status",
+        Timeout = "timeout",
+        Connect = "connect",
+        Broken = "broken",
+        Redirect = "redirect",
+        Gone = "gone",
+        ForbiddenAddress = "forbidden_address",
+        UnusableSecret = "unusable_secret",
+        NotPermitted = "not_permitted",
     }
 }
 
@@ -52,8 +99,8 @@ pub struct WebhookDelivery {
     pub took_ms: Option<i64>,
     /// HTTP status of the response.
     pub http_status: Option<i64>,
-    /// Reason for the failure, in a word.
-    pub error: Option<String>,
+    /// Reason for the failure of the last attempt, or for dropping it.
+    pub error: Option<DeliveryFailure>,
     /// Beginning of the response body.
     pub answer: Option<String>,
     /// Size of the request in bytes.
@@ -77,6 +124,13 @@ pub(super) struct DeliveryRow {
     request_bytes: Option<i64>,
 }
 
+impl DeliveryFailure {
+    /// Returns the reason of a recorded name; `Broken` for one that only another version knows.
+    fn recorded(name: &str) -> Self {
+        Self::parse(name).unwrap_or(Self::Broken)
+    }
+}
+
 impl TryFrom<DeliveryRow> for WebhookDelivery {
     type Error = StoreError;
 
@@ -93,7 +147,7 @@ impl TryFrom<DeliveryRow> for WebhookDelivery {
             tried_at: row.tried_at.map(Timestamp::from_millis),
             took_ms: row.took_ms,
             http_status: row.http_status,
-            error: row.error,
+            error: row.error.as_deref().map(DeliveryFailure::recorded),
             answer: row.answer,
             request_bytes: row.request_bytes,
         })

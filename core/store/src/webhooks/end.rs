@@ -7,7 +7,7 @@ use chatkeep_core::time::Timestamp;
 use super::super::db::Tx;
 use super::super::{StoreError, WebhookStore};
 use super::rows::DisabledReason;
-use super::settle::TELL;
+use super::settle::log_disabled;
 use crate::query::{query, query_as};
 
 /// Maximum number of webhooks disabled in one transaction.
@@ -96,7 +96,7 @@ async fn record_disabled(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     for (webhook, user) in ended {
-        tx.execute(query(TELL).bind(now.millis()).bind(user).bind(webhook)).await?;
+        log_disabled(tx, webhook, user, now).await?;
     }
     Ok(())
 }

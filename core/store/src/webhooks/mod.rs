@@ -22,7 +22,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 pub use change::{WebhookChanged, WebhookMade};
 pub use claim::{ClaimRoom, ClaimedDelivery, WebhookQueue};
-pub use delivery::{DeliveryStatus, TEST_EVENT, WebhookDelivery};
+pub(crate) use delivery::test_event;
+pub use delivery::{DeliveryFailure, DeliveryStatus, TEST_EVENT, WebhookDelivery};
 pub(super) use end::{carry_webhooks, end_webhooks_of};
 pub(super) use forget::{delete_responses, delete_responses_in};
 pub use log::DeliveryFilter;

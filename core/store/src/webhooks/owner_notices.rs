@@ -7,7 +7,7 @@ use chatkeep_core::time::Timestamp;
 
 use super::super::{StoreError, WebhookStore, parsed};
 use super::rows::DisabledReason;
-use crate::notices::{direct_chat, join_direct_chat};
+use crate::notices::{NoticeOutcome, direct_chat, join_direct_chat};
 use crate::query::{query, query_as};
 
 /// Automatically disabled webhook whose owner was not notified yet.
@@ -64,8 +64,7 @@ impl WebhookStore<'_> {
         rows.into_iter().map(PendingNotice::try_from).collect()
     }
 
-    /// Settles the notification: `outcome` is `sent`, or the reason why nothing was sent. `false`
-    /// when it was settled already.
+    /// Settles the notification. `false` when it was settled already.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -73,7 +72,7 @@ impl WebhookStore<'_> {
     pub async fn settle_webhook_notice(
         &self,
         webhook: &PendingNotice,
-        outcome: &str,
+        outcome: NoticeOutcome,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let mut tx = self.store.db.begin().await?;
@@ -83,7 +82,7 @@ impl WebhookStore<'_> {
                     .bind(webhook.id.as_str())
                     .bind(webhook.at.millis())
                     .bind(now.millis())
-                    .bind(outcome),
+                    .bind(outcome.name()),
             )
             .await?;
         tx.commit().await?;

@@ -6,25 +6,26 @@ use chatkeep_core::id::WebhookId;
 use chatkeep_core::time::Timestamp;
 
 use super::super::{StoreError, WebhookStore};
+use super::delivery::{DeliveryStatus, TEST_EVENT};
 use super::within::{Within, within};
 use crate::query::{query, query_as};
 
 const TEST: &str = "
     INSERT INTO webhook_deliveries
         (webhook_id, event_id, type, at, detail_id, created_at, due_at)
-    SELECT webhook_id, $2, 'webhook.test', CAST($3 AS BIGINT), webhook_id, CAST($3 AS BIGINT),
+    SELECT webhook_id, $2, $4, CAST($3 AS BIGINT), webhook_id, CAST($3 AS BIGINT),
            CAST($3 AS BIGINT)
     FROM webhooks WHERE webhook_id = $1
     RETURNING delivery_no";
 
 /// A delivery that is under way is left alone.
-const AGAIN: &str = "
-    UPDATE webhook_deliveries SET status = 'pending', due_at = $3, attempts = 0, leased = 0
+const REDELIVER: &str = "
+    UPDATE webhook_deliveries SET status = $4, due_at = $3, attempts = 0, leased = 0
     WHERE webhook_id = $1 AND delivery_no = $2 AND NOT (leased = 1 AND due_at > $3)";
-const ALL_AGAIN: &str = within!(
-    "UPDATE webhook_deliveries SET status = 'pending', due_at = $7, attempts = 0, leased = 0
+const REDELIVER_FAILED: &str = within!(
+    "UPDATE webhook_deliveries SET status = $8, due_at = $7, attempts = 0, leased = 0
      WHERE",
-    " AND status = 'failed' AND created_at >= $6"
+    " AND status = $9 AND created_at >= $6"
 );
 
 impl WebhookStore<'_> {
@@ -42,7 +43,13 @@ impl WebhookStore<'_> {
     ) -> Result<Option<i64>, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let row: Option<(i64,)> = tx
-            .fetch_optional(query_as(TEST).bind(webhook.as_str()).bind(event_id).bind(now.millis()))
+            .fetch_optional(
+                query_as(TEST)
+                    .bind(webhook.as_str())
+                    .bind(event_id)
+                    .bind(now.millis())
+                    .bind(TEST_EVENT),
+            )
             .await?;
         tx.commit().await?;
         Ok(row.map(|(number,)| number))
@@ -61,8 +68,14 @@ impl WebhookStore<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let (w, now) = (webhook.as_str(), now.millis());
-        tx.execute(query(AGAIN).bind(w).bind(number).bind(now)).await?;
+        tx.execute(
+            query(REDELIVER)
+                .bind(webhook.as_str())
+                .bind(number)
+                .bind(now.millis())
+                .bind(DeliveryStatus::Pending.name()),
+        )
+        .await?;
         tx.commit().await
     }
 
@@ -83,14 +96,16 @@ impl WebhookStore<'_> {
         let mut tx = self.store.db.begin().await?;
         let again = tx
             .execute(
-                query(ALL_AGAIN)
+                query(REDELIVER_FAILED)
                     .bind(webhook.as_str())
                     .bind(within.bound)
                     .bind(&within.channels)
                     .bind(&within.events)
                     .bind(within.from)
                     .bind(since.millis())
-                    .bind(now.millis()),
+                    .bind(now.millis())
+                    .bind(DeliveryStatus::Pending.name())
+                    .bind(DeliveryStatus::Failed.name()),
             )
             .await?;
         tx.commit().await?;

@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use super::super::db::{Sql, Tx, locking};
 use super::super::ingest::BulkKey;
-use super::super::{StoreError, WebhookStore};
+use super::super::{OutboxEventKind, StoreError, WebhookStore};
 use super::claim::ClaimedDelivery;
+use super::delivery::{DeliveryFailure, DeliveryStatus};
 use super::rows::DisabledReason;
 use crate::query::{query, query_as};
 
@@ -26,8 +27,8 @@ pub struct Attempt {
     pub took_ms: Option<i64>,
     /// HTTP status of the response.
     pub http_status: Option<u16>,
-    /// Reason for the failure, in a word.
-    pub error: Option<&'static str>,
+    /// Reason for the failure.
+    pub error: Option<DeliveryFailure>,
     /// Beginning of the response body.
     pub answer: Option<String>,
     /// Size of the request in bytes.
@@ -87,7 +88,7 @@ const SETTLE: &str = "
     WHERE webhook_deliveries.delivery_no = s.n AND webhook_deliveries.claims = s.claim
       AND webhook_deliveries.leased = 1";
 
-const WELL: &str = "
+const CLEAR_FAILING: &str = "
     UPDATE webhooks SET failing_since = NULL
     WHERE webhook_id IN (SELECT value ->> 'w' FROM json_each($1)) AND failing_since IS NOT NULL";
 const MARK_FAILING: &str = "
@@ -99,21 +100,21 @@ const DISABLE: &str = "
                         notice_outcome = NULL
     WHERE webhook_id = $1 AND enabled = 1 AND ($4 IS NULL OR failing_since <= $4)
     RETURNING user_id";
-pub(super) const TELL: &str = "
+const ADD_EVENT: &str = "
     INSERT INTO outbox_events (type, at, logged_at, channel_id, subject_id, detail_id)
-    VALUES ('endpoint.disabled', $1, $1, NULL, $2, $3)";
+    VALUES ($4, $1, $1, NULL, $2, $3)";
 
 #[derive(Serialize)]
 struct Settled<'a> {
     n: i64,
     claim: i64,
-    status: &'static str,
+    status: DeliveryStatus,
     due: Option<i64>,
     tried: i64,
     at: i64,
     took: Option<i64>,
     code: Option<u16>,
-    error: Option<&'static str>,
+    error: Option<DeliveryFailure>,
     answer: Option<&'a str>,
     bytes: Option<i64>,
 }
@@ -125,7 +126,7 @@ struct WebhookKey<'a> {
 
 /// Results of one webhook in a batch.
 #[derive(Default)]
-struct Health {
+struct AttemptResults {
     well: bool,
     failed_at: Option<Timestamp>,
     not_until: Option<Timestamp>,
@@ -147,18 +148,18 @@ impl WebhookStore<'_> {
     ) -> Result<Vec<(WebhookId, DisabledReason)>, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let readable = lock_messages(&mut tx, attempts).await?;
-        let webhooks = health(attempts);
+        let webhooks = by_webhook(attempts);
         let _: Vec<(String,)> =
             tx.fetch_all(query_as(LOCK_WEBHOOKS).bind(list_of(webhooks.keys())?)).await?;
         let rows: Vec<_> = attempts.iter().map(|attempt| settled(attempt, &readable)).collect();
         let rows = serde_json::to_string(&rows)?;
         tx.execute(query(SETTLE).bind(&rows)).await?;
         // One success in a batch proves a working endpoint, whatever else failed.
-        let well = webhooks.iter().filter(|(_, health)| health.well).map(|(id, _)| id);
-        tx.execute(query(WELL).bind(list_of(well)?)).await?;
+        let well = webhooks.iter().filter(|(_, results)| results.well).map(|(id, _)| id);
+        tx.execute(query(CLEAR_FAILING).bind(list_of(well)?)).await?;
         let mut disabled = Vec::new();
-        for (id, health) in webhooks {
-            if let Some(reason) = disable_if_failing(&mut tx, id, &health, give_up, now).await? {
+        for (id, results) in webhooks {
+            if let Some(reason) = disable_if_failing(&mut tx, id, &results, give_up, now).await? {
                 disabled.push((id.clone(), reason));
             }
         }
@@ -186,7 +187,7 @@ async fn lock_messages(
 fn about(delivery: &ClaimedDelivery) -> Option<(&str, &str)> {
     let event = &delivery.event;
     Some((event.channel.as_ref()?.as_str(), event.subject.as_deref()?))
-        .filter(|_| event.kind.is_some_and(super::OutboxEventKind::is_about_message))
+        .filter(|_| event.kind.is_some_and(OutboxEventKind::is_about_message))
 }
 
 fn list_of<'a>(ids: impl Iterator<Item = &'a &'a WebhookId>) -> Result<String, StoreError> {
@@ -194,29 +195,30 @@ fn list_of<'a>(ids: impl Iterator<Item = &'a &'a WebhookId>) -> Result<String, S
     Ok(serde_json::to_string(&keys)?)
 }
 
-fn health(attempts: &[Attempt]) -> BTreeMap<&WebhookId, Health> {
-    let mut webhooks = BTreeMap::<_, Health>::new();
+fn by_webhook(attempts: &[Attempt]) -> BTreeMap<&WebhookId, AttemptResults> {
+    let mut webhooks = BTreeMap::<_, AttemptResults>::new();
     for attempt in attempts {
-        let health = webhooks.entry(&attempt.delivery.webhook).or_default();
+        let results = webhooks.entry(&attempt.delivery.webhook).or_default();
         match attempt.next {
-            Next::Delivered => health.well = true,
+            Next::Delivered => results.well = true,
             Next::Dropped => {}
             Next::Retry(_) | Next::Failed | Next::Gone => {
-                health.failed_at = Some(health.failed_at.map_or(attempt.at, |t| t.min(attempt.at)));
+                let first = results.failed_at.map_or(attempt.at, |at| at.min(attempt.at));
+                results.failed_at = Some(first);
             }
         }
-        health.gone |= attempt.next == Next::Gone;
-        health.not_until = health.not_until.max(attempt.not_until);
+        results.gone |= attempt.next == Next::Gone;
+        results.not_until = results.not_until.max(attempt.not_until);
     }
     webhooks
 }
 
 fn settled<'a>(attempt: &'a Attempt, readable: &BTreeSet<(String, String)>) -> Settled<'a> {
     let (status, due) = match attempt.next {
-        Next::Delivered => ("delivered", None),
-        Next::Retry(at) => ("pending", Some(at.millis())),
-        Next::Failed | Next::Gone => ("failed", None),
-        Next::Dropped => ("dropped", None),
+        Next::Delivered => (DeliveryStatus::Delivered, None),
+        Next::Retry(at) => (DeliveryStatus::Pending, Some(at.millis())),
+        Next::Failed | Next::Gone => (DeliveryStatus::Failed, None),
+        Next::Dropped => (DeliveryStatus::Dropped, None),
     };
     let kept = about(&attempt.delivery)
         .is_none_or(|(c, m)| readable.contains(&(c.to_owned(), m.to_owned())));
@@ -239,17 +241,17 @@ fn settled<'a>(attempt: &'a Attempt, readable: &BTreeSet<(String, String)>) -> S
 async fn disable_if_failing(
     tx: &mut Tx,
     id: &WebhookId,
-    health: &Health,
+    results: &AttemptResults,
     give_up: Timestamp,
     now: Timestamp,
 ) -> Result<Option<DisabledReason>, StoreError> {
-    let Some(failed_at) = health.failed_at else {
+    let Some(failed_at) = results.failed_at else {
         return Ok(None);
     };
-    let not_until = health.not_until.map_or(0, Timestamp::millis);
+    let not_until = results.not_until.map_or(0, Timestamp::millis);
     tx.execute(query(MARK_FAILING).bind(id.as_str()).bind(failed_at.millis()).bind(not_until))
         .await?;
-    let (reason, before) = if health.gone {
+    let (reason, before) = if results.gone {
         (DisabledReason::Gone, None)
     } else {
         (DisabledReason::Failing, Some(give_up.millis()))
@@ -262,6 +264,18 @@ async fn disable_if_failing(
     let Some((user,)) = user else {
         return Ok(None);
     };
-    tx.execute(query(TELL).bind(now.millis()).bind(&user).bind(id.as_str())).await?;
+    log_disabled(tx, id.as_str(), &user, now).await?;
     Ok(Some(reason))
+}
+
+/// Adds the outbox event of a webhook that was disabled.
+pub(super) async fn log_disabled(
+    tx: &mut Tx,
+    webhook: &str,
+    user: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let kind = OutboxEventKind::EndpointDisabled.name();
+    tx.execute(query(ADD_EVENT).bind(now.millis()).bind(user).bind(webhook).bind(kind)).await?;
+    Ok(())
 }

@@ -23,7 +23,7 @@ macro_rules! within {
     ([$($head:literal),+], $($rest:literal),+) => {
         concat!(
             $($head),+,
-            " webhook_id = $1 AND (type = 'webhook.test' OR (
+            " webhook_id = $1 AND (type = '", $crate::webhooks::test_event!(), "' OR (
                  ($2 = 0 OR channel_id IN (SELECT value ->> 'c' FROM json_each($3)))
                  AND type IN (SELECT value ->> 't' FROM json_each($4)) AND at >= $5))",
             $($rest),+

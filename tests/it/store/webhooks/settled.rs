@@ -6,8 +6,8 @@ use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{UserId, WebhookId};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
-    Attempt, ClaimRoom, DeliveryFilter, DeliveryStatus, DisabledReason, Next, OutboxEventKind,
-    WebhookChanged,
+    Attempt, ClaimRoom, DeliveryFilter, DeliveryStatus, DisabledReason, Next, NoticeOutcome,
+    OutboxEventKind, WebhookChanged,
 };
 
 use super::super::{Fixture, at, delete_before, edited, erase_person, on_both, said, unsent};
@@ -108,12 +108,17 @@ async fn who_fails_for_long_or_is_gone_is_disabled(fixture: Fixture) {
         fixture
             .store
             .webhooks()
-            .settle_webhook_notice(&pending[0], "no_chat", at(1))
+            .settle_webhook_notice(&pending[0], NoticeOutcome::NoChat, at(1))
             .await
             .unwrap()
     );
     assert!(
-        !fixture.store.webhooks().settle_webhook_notice(&pending[0], "sent", at(2)).await.unwrap()
+        !fixture
+            .store
+            .webhooks()
+            .settle_webhook_notice(&pending[0], NoticeOutcome::Sent, at(2))
+            .await
+            .unwrap()
     );
     assert!(fixture.store.webhooks().pending_webhook_notices(10).await.unwrap().is_empty());
 

@@ -9,7 +9,7 @@ use chatkeep_core::role::Scope;
 use chatkeep_core::signing;
 use chatkeep_core::time::Clock as _;
 use chatkeep_emulator::{Action, Fault, Target};
-use chatkeep_store::{DeliveryStatus, DisabledReason};
+use chatkeep_store::{DeliveryFailure, DeliveryStatus, DisabledReason};
 
 use super::super::bench::{skip, until};
 use super::super::sink::Reply;
@@ -25,8 +25,8 @@ async fn it_is_tried_as_planned_under_one_id_and_given_up() {
         assert_eq!(scene.drain().await, 1);
         let delivery = scene.only(&hook).await;
         assert_eq!((delivery.status, delivery.attempts), (DeliveryStatus::Pending, nth));
-        let told = (delivery.http_status, delivery.error.as_deref(), delivery.answer.as_deref());
-        assert_eq!(told, (Some(500), Some("status"), Some("noted")));
+        let told = (delivery.http_status, delivery.error, delivery.answer.as_deref());
+        assert_eq!(told, (Some(500), Some(DeliveryFailure::Status), Some("noted")));
         let wait = scene.wait(&hook).await;
         assert!((pause..=pause + pause / 10).contains(&wait), "{wait} after {pause}");
         let due = delivery.due_at.unwrap().since(scene.bench.clock.now());
@@ -95,10 +95,10 @@ async fn responses_mean_what_they_say() {
     let replies = [
         ("/ok", Reply::Status(204), DeliveryStatus::Delivered, None),
         ("/endless", Reply::Endless, DeliveryStatus::Delivered, None),
-        ("/moved", found(302), DeliveryStatus::Pending, Some("redirect")),
-        ("/moved/too", found(307), DeliveryStatus::Pending, Some("redirect")),
-        ("/bad", Reply::Status(400), DeliveryStatus::Pending, Some("status")),
-        ("/gone", Reply::Status(410), DeliveryStatus::Failed, Some("gone")),
+        ("/moved", found(302), DeliveryStatus::Pending, Some(DeliveryFailure::Redirect)),
+        ("/moved/too", found(307), DeliveryStatus::Pending, Some(DeliveryFailure::Redirect)),
+        ("/bad", Reply::Status(400), DeliveryStatus::Pending, Some(DeliveryFailure::Status)),
+        ("/gone", Reply::Status(410), DeliveryStatus::Failed, Some(DeliveryFailure::Gone)),
     ];
     let mut hooks = Vec::new();
     for (path, reply, ..) in &replies {
@@ -109,7 +109,7 @@ async fn responses_mean_what_they_say() {
     scene.drain().await;
     for ((path, _, status, error), hook) in replies.iter().zip(&hooks) {
         let delivery = scene.only(hook).await;
-        assert_eq!((delivery.status, delivery.error.as_deref()), (*status, *error), "{path}");
+        assert_eq!((delivery.status, delivery.error), (*status, *error), "{path}");
         let kept = delivery.answer.map_or(0, |answer| answer.len());
         assert_eq!(kept > 1_000, *path == "/endless", "{path}");
         assert!(kept <= 4_096);
@@ -133,7 +133,7 @@ async fn an_endpoint_that_does_not_respond_in_time_is_tried_again() {
     })
     .await;
     let delivery = scene.only(&hook).await;
-    assert_eq!(delivery.error.as_deref(), Some("timeout"));
+    assert_eq!(delivery.error, Some(DeliveryFailure::Timeout));
     assert_eq!((delivery.status, delivery.attempts), (DeliveryStatus::Pending, 1));
 }
 
@@ -212,10 +212,8 @@ async fn who_left_is_told_nothing_more() {
     scene.drain().await;
     let log = scene.log(&hook).await;
     let first = log.last().unwrap();
-    assert_eq!(
-        (first.status, first.error.as_deref()),
-        (DeliveryStatus::Dropped, Some("not_permitted"))
-    );
+    let dropped = (DeliveryStatus::Dropped, Some(DeliveryFailure::NotPermitted));
+    assert_eq!((first.status, first.error), dropped);
     assert_eq!(scene.sink.at("/down").len(), 1);
 }
 
@@ -253,9 +251,9 @@ async fn an_attempt_is_within_the_bounds_that_the_webhook_has_by_then() {
         let delivery = scene.only(hook).await;
         outcomes.push((delivery.status, delivery.error, scene.sink.at(path).len()));
     }
-    let dropped = (DeliveryStatus::Dropped, Some("not_permitted".to_owned()), 1);
+    let dropped = (DeliveryStatus::Dropped, Some(DeliveryFailure::NotPermitted), 1);
     let delivered = (DeliveryStatus::Delivered, None, 2);
-    assert_eq!(outcomes, [dropped.clone(), dropped.clone(), dropped, delivered]);
+    assert_eq!(outcomes, [dropped, dropped, dropped, delivered]);
 }
 
 #[tokio::test]
@@ -264,7 +262,7 @@ async fn private_addresses_are_not_called() {
     let hook = scene.hook("/private").await;
     scene.say(1).await;
     scene.notifier_to(settings(), false).drain().await.unwrap();
-    assert_eq!(scene.only(&hook).await.error.as_deref(), Some("forbidden_address"));
+    assert_eq!(scene.only(&hook).await.error, Some(DeliveryFailure::ForbiddenAddress));
     assert!(scene.sink.at("/private").is_empty());
 }
 
