@@ -52,11 +52,12 @@ pub(super) struct LogWindow {
 /// Last of at most `$3` readable rows after a position, and the time of the row at the position.
 ///
 /// PostgreSQL commits transactions in another order than it numbers them, so a reader goes by
-/// transaction, and only as far as none of this database is still running.
+/// transaction, and only as far as none of this database is still running. SQLite needs no
+/// transaction, so its statement leaves out `$1`.
 pub(super) const WINDOW_END: Sql = Sql {
     sqlite: "SELECT CAST(0 AS BIGINT), e.seq, e.logged_at, known.logged_at
              FROM (SELECT MAX(seq) AS seq FROM (
-                 SELECT seq FROM outbox_events WHERE $1 = $1 AND seq > $2 ORDER BY seq LIMIT $3) w
+                 SELECT seq FROM outbox_events WHERE seq > $2 ORDER BY seq LIMIT $3) w
              ) w
              LEFT JOIN outbox_events e ON e.seq = w.seq
              LEFT JOIN outbox_events known ON known.seq = $2",

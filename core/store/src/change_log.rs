@@ -84,11 +84,12 @@ const STATE: Sql = Sql {
                           ORDER BY tx DESC, seq DESC LIMIT 1) r ON TRUE",
 };
 
+/// Rows between two positions, of which SQLite needs the sequence numbers alone.
 const ROWS: Sql = Sql {
     sqlite: "SELECT CAST(0 AS BIGINT) AS tx, seq, type, channel_id, subject_id, message_ids,
                     unstored
              FROM outbox_events
-             WHERE $1 = $1 AND seq > $2 AND $3 = $3 AND seq <= $4
+             WHERE seq > $2 AND seq <= $4
              ORDER BY seq",
     postgres: "SELECT tx, seq, type, channel_id, subject_id, message_ids, unstored
                FROM outbox_events
@@ -96,8 +97,9 @@ const ROWS: Sql = Sql {
                ORDER BY tx, seq",
 };
 
+/// Time of the first row after a position, likewise.
 const NEXT: Sql = Sql {
-    sqlite: "SELECT logged_at FROM outbox_events WHERE $1 = $1 AND seq > $2 ORDER BY seq LIMIT 1",
+    sqlite: "SELECT logged_at FROM outbox_events WHERE seq > $2 ORDER BY seq LIMIT 1",
     postgres: "SELECT logged_at FROM outbox_events WHERE (tx, seq) > ($1, $2)
                ORDER BY tx, seq LIMIT 1",
 };

@@ -97,12 +97,13 @@ pub struct FeedReader<'a> {
     pub not_before: Option<Timestamp>,
 }
 
+/// Rows between two positions, of which SQLite needs the sequence numbers alone.
 const ROWS: Sql = Sql {
     sqlite: concat!(
         "SELECT CAST(0 AS BIGINT) AS tx, seq, logged_at, type, at, channel_id, subject_id,
                 detail_id, unstored
              FROM outbox_events
-             WHERE $1 = $1 AND seq > $2 AND $3 = $3 AND seq <= $4 AND at >= $7 AND ",
+             WHERE seq > $2 AND seq <= $4 AND at >= $7 AND ",
         shown!(),
         "
                AND (recipient_id IS NULL OR recipient_id = $6)

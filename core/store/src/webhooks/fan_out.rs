@@ -69,8 +69,9 @@ macro_rules! fan_out {
     };
 }
 
+/// Fans out the events between two positions, of which SQLite needs the sequence numbers alone.
 const FAN_OUT: Sql = Sql {
-    sqlite: fan_out!("0", "$1 = $1 AND h.seq > $2 AND $3 = $3 AND h.seq <= $4"),
+    sqlite: fan_out!("0", "h.seq > $2 AND h.seq <= $4"),
     postgres: fan_out!("h.tx", "(h.tx, h.seq) > ($1, $2) AND (h.tx, h.seq) <= ($3, $4)"),
 };
 
