@@ -13,7 +13,7 @@ use super::ingest::{
     BulkKey, ChannelChange, ImportId, RemovalMode, bar_removed, ingest_in, remember_erased, remove,
     remove_some,
 };
-use super::messages::VersionedRow;
+use super::messages::{VersionedRow, versioned_columns};
 use super::{MessageStore, StoreError, channel_locks};
 use crate::db::Tx;
 use crate::query::{query, query_as};
@@ -156,12 +156,13 @@ const END_EARLIER_TEXTS: &str = "
                         earlier_texts_ended_at = $2
     WHERE channel_id = $1 AND COALESCE(earlier_texts_ended_at, $2 - 1) < $2";
 /// Those of the messages that still hold something.
-const WITH_CONTENT: &str = "
-    SELECT channel_id, message_id, sent_at, backed_up_at, sender_id, type, content, quoted_id,
-           edited_at, unsent_at, skipped, is_bot, reply_source, reply_rule_id, earlier_texts
-    FROM messages
-    WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))
-      AND (content IS NOT NULL OR sender_id IS NOT NULL) AND unsent_at IS NULL";
+const WITH_CONTENT: &str = concat!(
+    "SELECT ",
+    versioned_columns!(),
+    "FROM messages m
+     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))
+       AND (content IS NOT NULL OR sender_id IS NOT NULL) AND unsent_at IS NULL"
+);
 
 /// Number of entries about a message; the sender and the time are those of its tombstone.
 const OF_MESSAGE: &str = "

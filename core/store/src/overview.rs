@@ -15,6 +15,7 @@ use super::{
 use crate::db::Sql;
 use crate::query::query_as;
 use crate::replies::parsed_reason;
+use crate::subscriptions::subscribers;
 
 const NEWEST: &str = "
     SELECT k.value ->> 'c',
@@ -66,10 +67,7 @@ const NOT_GIVEN: &str = "
     WHERE channel_id = $1 AND created_at >= $2 AND status = 'failed' AND reason IS NOT NULL
     GROUP BY reason ORDER BY COUNT(*) DESC, reason";
 
-const SUBSCRIBERS: &str = "
-    SELECT s.channel_id, s.user_id, s.created_at, u.plan, u.used_bytes
-    FROM subscriptions s JOIN users u ON u.user_id = s.user_id
-    WHERE s.cancelled_at = 0 AND s.channel_id IN (SELECT value ->> 'c' FROM json_each($1))";
+const SUBSCRIBERS: &str = subscribers!("s.channel_id IN (SELECT value ->> 'c' FROM json_each($1))");
 
 impl AccountStore<'_> {
     /// Returns two flags for each of these channels: it has subscribers, and its backup is paused

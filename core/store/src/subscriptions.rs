@@ -93,10 +93,21 @@ const CANCEL: &str =
 const OF_USER: &str =
     "SELECT channel_id FROM subscriptions WHERE user_id = $1 AND cancelled_at = 0";
 
-pub(super) const SUBSCRIBERS: &str = "
-    SELECT s.channel_id, s.user_id, s.created_at, u.plan, u.used_bytes
-    FROM subscriptions s JOIN users u ON u.user_id = s.user_id
-    WHERE s.cancelled_at = 0 AND s.channel_id = $1";
+/// Builds a statement that reads the subscribers of those channels.
+macro_rules! subscribers {
+    ($channels:literal) => {
+        concat!(
+            "SELECT s.channel_id, s.user_id, s.created_at, u.plan, u.used_bytes
+             FROM subscriptions s JOIN users u ON u.user_id = s.user_id
+             WHERE s.cancelled_at = 0 AND ",
+            $channels
+        )
+    };
+}
+
+pub(super) use subscribers;
+
+pub(super) const SUBSCRIBERS: &str = subscribers!("s.channel_id = $1");
 
 const COUNT: &str = "SELECT COUNT(*) FROM subscriptions WHERE channel_id = $1 AND cancelled_at = 0";
 

@@ -10,11 +10,7 @@ use crate::activity_log::{ChangeKind, NewChange, log_change, log_settings};
 use crate::db::{Sql, Tx, locking};
 use crate::query::{query, query_as};
 
-const LOCK: Sql = locking!(
-    "SELECT config, welcome_at, welcome_by, rules_text, rules_at, rules_by, qa_at, qa_by,
-            config_v, welcome_v, rules_v, qa_v
-     FROM assistants WHERE channel_id = $1"
-);
+const LOCK: Sql = locking!(settings!());
 const CREATE: &str = "
     INSERT INTO assistants (channel_id, config) VALUES ($1, $2)
     ON CONFLICT (channel_id) DO NOTHING";

@@ -16,6 +16,15 @@ macro_rules! next_version {
     };
 }
 
+/// Builds the statement that reads the settings of a channel.
+macro_rules! settings {
+    () => {
+        "SELECT config, welcome_at, welcome_by, rules_text, rules_at, rules_by, qa_at, qa_by,
+                config_v, welcome_v, rules_v, qa_v
+         FROM assistants WHERE channel_id = $1"
+    };
+}
+
 mod edit;
 mod rules;
 
@@ -47,10 +56,7 @@ struct AssistantRow {
     qa_v: i64,
 }
 
-const READ: &str = "
-    SELECT config, welcome_at, welcome_by, rules_text, rules_at, rules_by, qa_at, qa_by,
-           config_v, welcome_v, rules_v, qa_v
-    FROM assistants WHERE channel_id = $1";
+const READ: &str = settings!();
 const VERSION: &str = "
     SELECT a.version,
            (SELECT u.plan FROM members m JOIN users u ON u.user_id = m.user_id

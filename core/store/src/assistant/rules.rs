@@ -31,15 +31,22 @@ const TOUCH_QA: &str = concat!(
     next_version!("$2"),
     " WHERE channel_id = $1"
 );
-const RULES: &str = "
-    SELECT rule_id, keywords, question, answer, not_for, created_at, created_by, changed_at,
-           hit_count, suppressed_count
-    FROM qa_rules WHERE channel_id = $1 ORDER BY created_at, rule_id";
-const CHOSEN_RULES: &str = "
-    SELECT rule_id, keywords, question, answer, not_for, created_at, created_by, changed_at,
-           hit_count, suppressed_count
-    FROM qa_rules
-    WHERE channel_id = $1 AND rule_id IN (SELECT value ->> 'r' FROM json_each($2))";
+
+/// Builds a statement that reads rules.
+macro_rules! rules {
+    ($rest:literal) => {
+        concat!(
+            "SELECT rule_id, keywords, question, answer, not_for, created_at, created_by,
+                    changed_at, hit_count, suppressed_count
+             FROM qa_rules ",
+            $rest
+        )
+    };
+}
+
+const RULES: &str = rules!("WHERE channel_id = $1 ORDER BY created_at, rule_id");
+const CHOSEN_RULES: &str =
+    rules!("WHERE channel_id = $1 AND rule_id IN (SELECT value ->> 'r' FROM json_each($2))");
 /// Number of rules, and their bytes. An empty list of texts that a rule must not answer counts
 /// nothing: lists from before there were such texts stay within the limit.
 const MEASURE: &str = "

@@ -12,7 +12,7 @@ use super::super::change_log::log_messages;
 use super::super::db::Tx;
 use super::super::exports::outdate_exports;
 use super::super::media::erase_media;
-use super::super::messages::{VersionedRow, origin_of};
+use super::super::messages::{VersionedRow, origin_of, versioned_columns};
 use super::super::outbox_kind::OutboxEventKind;
 use super::super::outbox_log::{NewOutboxEvent, log};
 use super::super::retractions::record_retractions;
@@ -40,13 +40,7 @@ pub struct Removed {
 /// Builds a statement for the message rows to remove.
 macro_rules! rows {
     ($where:literal) => {
-        concat!(
-            "SELECT channel_id, message_id, sent_at, backed_up_at, sender_id, type, content,
-                    quoted_id, edited_at, unsent_at, skipped, is_bot, reply_source,
-                    reply_rule_id, earlier_texts
-             FROM messages WHERE ",
-            $where
-        )
+        concat!("SELECT ", versioned_columns!(), "FROM messages m WHERE ", $where)
     };
 }
 

@@ -8,23 +8,23 @@ use serde::Serialize;
 use super::super::MessageState;
 use super::super::db::{Sql, locking};
 use super::batch::MessageKey;
+use crate::messages::versioned_columns;
+use crate::subscriptions::subscribers;
 
 /// Builds the select of the subscribers of channels, with a lock.
-macro_rules! subscribers {
+macro_rules! locked_subscribers {
     ($lock:literal) => {
         locking!(
-            "SELECT s.channel_id, s.user_id, s.created_at, u.plan, u.used_bytes
-             FROM subscriptions s JOIN users u ON u.user_id = s.user_id
-             WHERE s.cancelled_at = 0
-               AND s.channel_id IN (SELECT value ->> 'c' FROM json_each($1))
-             ORDER BY u.user_id",
+            subscribers!(
+                "s.channel_id IN (SELECT value ->> 'c' FROM json_each($1)) ORDER BY u.user_id"
+            ),
             $lock
         )
     };
 }
 
-pub(super) const LOCK_SUBSCRIBERS: Sql = subscribers!(" FOR UPDATE OF u");
-pub(super) const READ_SUBSCRIBERS: Sql = subscribers!("");
+pub(super) const LOCK_SUBSCRIBERS: Sql = locked_subscribers!(" FOR UPDATE OF u");
+pub(super) const READ_SUBSCRIBERS: Sql = locked_subscribers!("");
 
 pub(super) const COUNT_MESSAGES: &str = "SELECT COUNT(*) FROM messages";
 pub(super) const ANY_MESSAGE: &str = "SELECT EXISTS (SELECT 1 FROM messages)";
@@ -38,17 +38,19 @@ pub(super) const ALL_MESSAGES: &str = "
 /// LATERAL with LIMIT keeps PostgreSQL to one index lookup per key, also before its statistics know
 /// the size of the table.
 pub(super) const KNOWN_MESSAGES: Sql = Sql {
-    sqlite: "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
-                    m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
-                    m.reply_source, m.reply_rule_id, m.earlier_texts
-             FROM json_each($1) k CROSS JOIN messages m
-             WHERE m.channel_id = k.value ->> 'c' AND m.message_id = k.value ->> 'm'",
-    postgres: "SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type,
-                      m.content, m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot,
-                      m.reply_source, m.reply_rule_id, m.earlier_texts
-               FROM json_each($1) k CROSS JOIN LATERAL (
-                   SELECT * FROM messages
-                   WHERE channel_id = k.value ->> 'c' AND message_id = k.value ->> 'm' LIMIT 1) m",
+    sqlite: concat!(
+        "SELECT ",
+        versioned_columns!(),
+        "FROM json_each($1) k CROSS JOIN messages m
+         WHERE m.channel_id = k.value ->> 'c' AND m.message_id = k.value ->> 'm'"
+    ),
+    postgres: concat!(
+        "SELECT ",
+        versioned_columns!(),
+        "FROM json_each($1) k CROSS JOIN LATERAL (
+             SELECT * FROM messages
+             WHERE channel_id = k.value ->> 'c' AND message_id = k.value ->> 'm' LIMIT 1) m"
+    ),
 };
 
 /// Channels that keep earlier texts of edited messages.

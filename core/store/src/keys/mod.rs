@@ -98,6 +98,7 @@ struct KeyRow {
     pseudonym_secret: Option<String>,
 }
 
+/// Builds a statement that reads keys.
 macro_rules! keys {
     ($rest:literal) => {
         concat!(
@@ -116,11 +117,7 @@ const ADD: &str = "
     INSERT INTO api_keys (key_id, hash, mask, user_id, name, scopes, channel_ids, not_before,
                           created_at, expires_at, pseudonym_secret)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
-const ONE_OF_USER: Sql = locking!(
-    "SELECT key_id, mask, user_id, name, scopes, channel_ids, not_before, created_at, expires_at,
-            last_used_at, replaced_by, pseudonym_secret
-     FROM api_keys WHERE key_id = $1 AND user_id = $2"
-);
+const ONE_OF_USER: Sql = locking!(keys!("WHERE key_id = $1 AND user_id = $2"));
 const DROP: &str = "DELETE FROM api_keys WHERE key_id = $1";
 
 impl KeyStore<'_> {
@@ -276,7 +273,8 @@ pub(crate) fn hash(secret: &str) -> String {
     hex::encode(Sha256::digest(secret.as_bytes()))
 }
 
-fn mask(secret: &str) -> String {
+/// Returns the last four characters of a secret, by which its owner recognizes it.
+pub(crate) fn mask(secret: &str) -> String {
     let keep = secret.chars().count().saturating_sub(4);
     secret.chars().skip(keep).collect()
 }

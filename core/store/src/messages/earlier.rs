@@ -9,7 +9,7 @@ use chatkeep_core::message::EarlierTexts;
 use chatkeep_core::time::Timestamp;
 
 use super::StoredMessage;
-use super::rows::{VersionedRow, earlier_texts_of, origin_of};
+use super::rows::{VersionedRow, earlier_texts_of, origin_of, versioned_columns};
 use super::sql::EARLIER_TEXTS;
 use crate::activity::Counted;
 use crate::ingest::{BulkKey, lock_ledger, save_ledger};
@@ -22,13 +22,13 @@ const PART: &str = "
     SELECT message_id, CAST(CASE WHEN earlier_texts IS NULL THEN 0 ELSE 1 END AS BIGINT)
     FROM messages WHERE channel_id = $1 AND message_id > $2 ORDER BY message_id LIMIT $3";
 
-const TO_ERASE: &str = "
-    SELECT m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type, m.content,
-           m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot, m.reply_source,
-           m.reply_rule_id, m.earlier_texts
-    FROM json_each($2) k CROSS JOIN messages m CROSS JOIN channels c
-    WHERE m.channel_id = $1 AND m.message_id = k.value ->> 'm' AND m.earlier_texts IS NOT NULL
-      AND c.channel_id = $1 AND c.erase_earlier_texts";
+const TO_ERASE: &str = concat!(
+    "SELECT ",
+    versioned_columns!(),
+    "FROM json_each($2) k CROSS JOIN messages m CROSS JOIN channels c
+     WHERE m.channel_id = $1 AND m.message_id = k.value ->> 'm' AND m.earlier_texts IS NOT NULL
+       AND c.channel_id = $1 AND c.erase_earlier_texts"
+);
 const ERASE: &str = "
     UPDATE messages SET earlier_texts = NULL
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";

@@ -15,7 +15,7 @@ use super::media::MediaRecord;
 use super::{MessageStore, ReplySource, StoreError};
 use crate::query::query_as;
 use rows::FullRow;
-pub(super) use rows::{MessageRow, VersionedRow, origin_of, state_of};
+pub(super) use rows::{MessageRow, VersionedRow, origin_of, state_of, versioned_columns};
 use sql::{ALL, ALL_WITHIN, CHOSEN, COUNT, OF_SENDER, OF_SENDER_WITHIN, OF_TYPE, ONE};
 
 /// Stored message with its sender.

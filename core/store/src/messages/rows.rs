@@ -30,6 +30,17 @@ pub(crate) struct MessageRow {
     reply_rule_id: Option<String>,
 }
 
+/// Columns of a [`VersionedRow`] in `messages m`.
+macro_rules! versioned_columns {
+    () => {
+        "m.channel_id, m.message_id, m.sent_at, m.backed_up_at, m.sender_id, m.type, m.content,
+         m.quoted_id, m.edited_at, m.unsent_at, m.skipped, m.is_bot, m.reply_source,
+         m.reply_rule_id, m.earlier_texts "
+    };
+}
+
+pub(crate) use versioned_columns;
+
 /// Row of `messages` with its earlier texts, which lists do not read.
 #[derive(Debug, sqlx_macros::FromRow)]
 pub(crate) struct VersionedRow {

@@ -77,13 +77,22 @@ const MARK_REPLY: &str = "
 const INTERRUPT: &str = "
     UPDATE replies SET status = 'failed', reason = 'interrupted', finished_at = $2, sent_ids = NULL
     WHERE status = 'sending' AND created_at < $1";
-const OF_CHANNEL: &str = "
-    SELECT event_id, channel_id, source, rule_id, message_id, status, reason FROM replies
-    WHERE channel_id = $1 ORDER BY created_at DESC, event_id DESC LIMIT $2";
+
+/// Builds a statement that reads replies.
+macro_rules! replies {
+    ($rest:literal) => {
+        concat!(
+            "SELECT event_id, channel_id, source, rule_id, message_id, status, reason FROM replies ",
+            $rest
+        )
+    };
+}
+
+const OF_CHANNEL: &str =
+    replies!("WHERE channel_id = $1 ORDER BY created_at DESC, event_id DESC LIMIT $2");
 /// One reply per message; an event that comes twice has the same id.
-const TO_MESSAGES: &str = "
-    SELECT event_id, channel_id, source, rule_id, message_id, status, reason FROM replies
-    WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
+const TO_MESSAGES: &str =
+    replies!("WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))");
 
 /// Maximum time between the claim of a reply and the message that it became, in milliseconds.
 const APART: i64 = DAY_MILLIS;

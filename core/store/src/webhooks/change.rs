@@ -48,13 +48,8 @@ const ADD: &str = "
                           enabled, secret, created_at, updated_at, since, key_id, scopes,
                           bound_channel_ids, ends_at, pseudonym_secret)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10, $11, $12, $13, $14, $15)";
-const LOCK_ONE: Sql = locking!(
-    "SELECT webhook_id, user_id, url, description, events, channel_ids, not_before, key_id,
-            scopes, bound_channel_ids, ends_at, enabled, secret, old_secret, old_until,
-            created_at, updated_at, failing_since, disabled_reason, disabled_at, pseudonym_secret
-     FROM webhooks WHERE user_id = $1 AND webhook_id = $2",
-    " FOR UPDATE"
-);
+const LOCK_ONE: Sql =
+    locking!(webhook_rows!("WHERE user_id = $1 AND webhook_id = $2"), " FOR UPDATE");
 /// A webhook that is enabled again starts afresh: events from meanwhile are not delivered.
 const CHANGE: &str = "
     UPDATE webhooks SET

@@ -3,6 +3,20 @@
 //! Deliveries hold ids only. They are resolved for every attempt, so no content erased meanwhile is
 //! sent or stored. Locks are taken in one order: messages, webhooks, deliveries.
 
+/// Builds a statement that reads webhooks.
+macro_rules! webhook_rows {
+    ($rest:literal) => {
+        concat!(
+            "SELECT webhook_id, user_id, url, description, events, channel_ids, not_before, key_id,
+                    scopes, bound_channel_ids, ends_at, enabled, secret, old_secret, old_until,
+                    created_at, updated_at, failing_since, disabled_reason, disabled_at,
+                    pseudonym_secret
+             FROM webhooks ",
+            $rest
+        )
+    };
+}
+
 mod change;
 mod claim;
 mod delivery;
@@ -80,19 +94,8 @@ pub struct WebhookChange<'a> {
     pub enabled: bool,
 }
 
-macro_rules! webhooks {
-    ($rest:literal) => {
-        concat!(
-            "SELECT webhook_id, user_id, url, description, events, channel_ids, not_before,
-                    key_id, scopes, bound_channel_ids, ends_at, enabled, secret, old_secret, old_until, created_at, updated_at,
-                    failing_since, disabled_reason, disabled_at, pseudonym_secret FROM webhooks ",
-            $rest
-        )
-    };
-}
-
-const OF_USER: &str = webhooks!("WHERE user_id = $1 ORDER BY created_at, webhook_id");
-const ONE: &str = webhooks!("WHERE user_id = $1 AND webhook_id = $2");
+const OF_USER: &str = webhook_rows!("WHERE user_id = $1 ORDER BY created_at, webhook_id");
+const ONE: &str = webhook_rows!("WHERE user_id = $1 AND webhook_id = $2");
 
 const DROP: &str = "DELETE FROM webhooks WHERE user_id = $1 AND webhook_id = $2";
 /// At most two secrets sign: an older one that was still valid ends.

@@ -9,6 +9,7 @@ use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::super::channels::{channel_keys, channels_of_keys};
+use super::super::keys::mask;
 use super::super::{OutboxEventKind, StoreError, UnstoredMessage, parsed};
 
 /// Webhook endpoint. Its secret is not included.
@@ -229,11 +230,6 @@ impl BoundsColumns {
 fn events_of(json: &str) -> Option<Vec<OutboxEventKind>> {
     let events: Vec<Event> = serde_json::from_str(json).ok()?;
     events.iter().map(|event| OutboxEventKind::parse(&event.t)).collect()
-}
-
-fn mask(secret: &str) -> String {
-    let keep = secret.chars().count().saturating_sub(4);
-    secret.chars().skip(keep).collect()
 }
 
 impl TryFrom<WebhookRow> for Webhook {
