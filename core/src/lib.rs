@@ -1,6 +1,7 @@
 //! Chatkeep's domain types, its settings and its telemetry.
 
 pub mod assistant;
+pub mod backoff;
 pub mod blob;
 pub mod bounds;
 pub mod cache;

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chatkeep_core::backoff::Backoff;
 use chatkeep_core::health::Health;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::{BotAccount, ClockDeviation, PlatformError, SharedSetup};
@@ -14,11 +15,12 @@ use tracing::{debug, info, warn};
 
 use super::App;
 
-/// First and longest pause between two attempts.
-const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(5));
-/// Interval of the checks of a bot whose access token works, and of one that gets no webhooks or
-/// while the clock is wrong.
-const INTERVALS: (Duration, Duration) = (Duration::from_hours(1), Duration::from_mins(1));
+/// Pauses between two attempts.
+const BACKOFF: Backoff = Backoff { first: Duration::from_secs(5), longest: Duration::from_mins(5) };
+/// Interval of the checks of a bot whose access token works.
+const INTERVAL: Duration = Duration::from_hours(1);
+/// Interval of the checks of a bot that gets no webhooks, or while the clock is wrong.
+const PROBLEM_INTERVAL: Duration = Duration::from_mins(1);
 /// Interval at which a step of the clock is looked for, and of the checks while it is not known whether
 /// the clock is right: the first answers may be too slow to tell.
 const CLOCK_INTERVAL: Duration = Duration::from_secs(5);
@@ -71,15 +73,15 @@ impl BotCheck {
             let gets_webhooks = stop.run_until_cancelled(self.check_webhooks()).await;
             let is_well = gets_webhooks != Some(false) && self.has_right_clock();
             let interval = if is_well {
-                INTERVALS.0
+                INTERVAL
             } else if self.clock.is_confirmed() {
-                INTERVALS.1
+                PROBLEM_INTERVAL
             } else {
                 CLOCK_INTERVAL
             };
             // One kind of call may be refused again and again.
             let refused = async {
-                tokio::time::sleep(PAUSE.0).await;
+                tokio::time::sleep(BACKOFF.first).await;
                 self.setup.refused().await;
             };
             let wait = async {
@@ -100,7 +102,7 @@ impl BotCheck {
     /// Requests the bot's own account until that succeeds or `stop` is cancelled. A refusal is a
     /// problem in `/readyz`; an unreachable platform says nothing about the token.
     async fn check(&self, mut is_new: bool, stop: &CancellationToken) {
-        let mut pause = PAUSE.0;
+        let mut pause = BACKOFF.first;
         let mut is_warned = !is_new;
         let part = format!("access_token:{}", self.bot);
         loop {
@@ -135,7 +137,7 @@ impl BotCheck {
             if stop.run_until_cancelled(wait).await.is_none() {
                 return;
             }
-            pause = (pause * 2).min(PAUSE.1);
+            pause = BACKOFF.after(Some(pause));
         }
     }
 

@@ -19,8 +19,10 @@ use super::App;
 
 /// Bus topic of the time.
 const TOPIC: &str = "clock";
-/// Intervals between two broadcasts of a process, and of looking whether it knows the time.
-const INTERVALS: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(1));
+/// Interval between two broadcasts of a process, and of looking whether anything confirms the time.
+const INTERVAL: Duration = Duration::from_secs(10);
+/// Interval at which a process that does not know the time looks whether it can broadcast it.
+const UNCONFIRMED_INTERVAL: Duration = Duration::from_secs(1);
 /// Time for which nothing confirms the time after which that is a problem.
 const PATIENCE: Duration = Duration::from_mins(30);
 /// Part of the process that an unconfirmed time is a problem of.
@@ -58,7 +60,7 @@ async fn broadcast(bus: Bus, clock: SharedClock, stop: CancellationToken) {
                 debug!(%error, "cannot broadcast the time");
             }
         }
-        let wait = tokio::time::sleep(if is_confirmed { INTERVALS.0 } else { INTERVALS.1 });
+        let wait = tokio::time::sleep(if is_confirmed { INTERVAL } else { UNCONFIRMED_INTERVAL });
         if stop.run_until_cancelled(wait).await.is_none() {
             return;
         }
@@ -88,7 +90,7 @@ async fn listen(
 /// Reports a time that nothing confirms, while that lasts.
 async fn watch(clock: SharedClock, health: Health, stop: CancellationToken) {
     let mut since = Instant::now();
-    while stop.run_until_cancelled(tokio::time::sleep(INTERVALS.0)).await.is_some() {
+    while stop.run_until_cancelled(tokio::time::sleep(INTERVAL)).await.is_some() {
         if clock.is_confirmed() {
             since = Instant::now();
             health.clear(PART);

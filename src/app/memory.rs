@@ -8,7 +8,7 @@ use chatkeep_core::config::{Config, Database};
 use super::{ProcessRoles, Role};
 
 /// Memory in bytes of everything that no setting bounds: code, connections, caches of names.
-const REST: u64 = 128 * MIB;
+const UNBOUNDED_PARTS: u64 = 128 * MIB;
 const MIB: u64 = 1024 * 1024;
 
 /// Returns a warning if the settings allow more memory than there is.
@@ -29,7 +29,7 @@ fn machine() -> u64 {
 /// Returns the warning for that many bytes.
 fn exceeded(config: &Config, process_roles: &ProcessRoles, available: u64) -> Option<String> {
     let bounds = bounds(config, process_roles);
-    let sum = bounds.iter().fold(REST, |sum, (_, bytes)| sum.saturating_add(*bytes));
+    let sum = bounds.iter().fold(UNBOUNDED_PARTS, |sum, (_, bytes)| sum.saturating_add(*bytes));
     if sum <= available {
         return None;
     }
@@ -40,7 +40,7 @@ fn exceeded(config: &Config, process_roles: &ProcessRoles, available: u64) -> Op
          {} MiB: lower them, or give it more",
         sum / MIB,
         parts.join(", "),
-        REST / MIB,
+        UNBOUNDED_PARTS / MIB,
         available / MIB
     ))
 }

@@ -26,7 +26,7 @@ use super::error::LoginError;
 /// Maximum age of the provider's metadata before a refresh.
 const FRESH: Duration = Duration::from_hours(1);
 /// Pause after a failed request to the provider.
-const REST: Duration = Duration::from_secs(2);
+const RETRY_PAUSE: Duration = Duration::from_secs(2);
 /// Issuer of LINE, which accepts the client secret in the body only, and does not announce that.
 pub(super) const LINE: &str = "https://access.line.me";
 
@@ -106,7 +106,7 @@ impl Discovery {
         {
             return Ok((Arc::clone(client), *since));
         }
-        if known.failed_at.is_some_and(|at| recent(at, now, REST)) {
+        if known.failed_at.is_some_and(|at| recent(at, now, RETRY_PAUSE)) {
             return Err(LoginError::Unavailable);
         }
         match self.discover().await {

@@ -28,7 +28,7 @@ const SECRET: usize = 40;
 /// once more without.
 const ONCE_MORE: &str = "/auth/login?disableAutoLogin=true";
 /// Beginning of the state of a login that follows a failed one.
-const AGAIN: &str = "again-";
+const RETRY_PREFIX: &str = "again-";
 
 /// Returns the routes, under `/auth`.
 pub(crate) fn router(login: Login) -> Router {
@@ -97,7 +97,7 @@ async fn start(
     let known = cookies.login(&headers).filter(|known| known.len() == SECRET);
     let browser = known.map_or_else(secret, str::to_owned);
     let by_hand = query.disable_auto_login;
-    let state = if by_hand { format!("{AGAIN}{}", secret()) } else { secret() };
+    let state = if by_hand { format!("{RETRY_PREFIX}{}", secret()) } else { secret() };
     let chosen = query.lang.as_deref().and_then(Language::from_tag);
     let language = chosen.unwrap_or_else(|| preferred(&headers)).ui_locales();
     let set_out = provider.begin(&state, SignInHints { language, by_hand }).await?;
@@ -125,7 +125,7 @@ async fn finish(
     let cookies = login.0.0.sessions.cookies();
     // Without cookies the state tells it; a state that is not ours at all, the cookie.
     let noted = cookies.again(&headers);
-    let again = noted || query.as_ref().is_ok_and(|query| query.state.starts_with(AGAIN));
+    let again = noted || query.as_ref().is_ok_and(|query| query.state.starts_with(RETRY_PREFIX));
     let note = match completed(login, &headers, query).await {
         Ok(response) if noted => (response, Some(cookies.clear_again())),
         Ok(response) => (response, None),

@@ -8,6 +8,7 @@
 use std::future::Future;
 use std::time::Duration;
 
+use chatkeep_core::backoff::Backoff;
 use chatkeep_core::health::Health;
 use chatkeep_core::outage::Failure;
 use chatkeep_core::panics::{self, Panicked};
@@ -18,8 +19,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
-/// First and longest pause before a part is restarted.
-const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
+/// Pauses before a part is restarted.
+const RESTART: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_mins(1) };
 /// Time without a failure after which a part counts as working again.
 const GOOD: Duration = Duration::from_mins(1);
 /// Number of failures, without such a time between them, that are a problem of the process.
@@ -199,7 +200,7 @@ impl Part {
             let reason = format!("{} keeps failing: {reason}", self.name);
             self.health.raise(&self.problem(), Failure::from(reason));
         }
-        PAUSE.0.saturating_mul(1 << (self.failures - 1).min(16)).min(PAUSE.1)
+        RESTART.after_many(self.failures - 1)
     }
 
     fn clear(&self) {

@@ -5,14 +5,15 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use chatkeep_core::backoff::Backoff;
 use chatkeep_core::metric;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use tracing::debug;
 
 /// Number of failures in a row that open the circuit.
 const FAILURES: u32 = 5;
-/// Shortest and longest open time; each is twice the one before.
-const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(1));
+/// Times for which the circuit is open.
+const OPEN: Backoff = Backoff { first: Duration::from_secs(1), longest: Duration::from_mins(1) };
 
 /// The circuit of one bot and host. Clones are the same one.
 #[derive(Clone, Debug)]
@@ -69,12 +70,12 @@ impl Circuit {
             Phase::Open { until } => {
                 let left = until.since(self.clock.now());
                 // A longer one is of a clock that was ahead.
-                if !left.is_zero() && left <= PAUSE.1 {
+                if !left.is_zero() && left <= OPEN.longest {
                     return Err(left);
                 }
                 state.turn(Phase::Trial);
             }
-            Phase::Trial => return Err(PAUSE.0),
+            Phase::Trial => return Err(OPEN.first),
         }
         Ok(Permit { circuit: self.clone(), era: state.era, settled: false })
     }
@@ -101,7 +102,7 @@ impl Circuit {
     }
 
     fn open(&self, state: &mut State) {
-        let pause = PAUSE.0.saturating_mul(1 << state.pauses.min(16)).min(PAUSE.1);
+        let pause = OPEN.after_many(state.pauses);
         state.pauses = state.pauses.saturating_add(1);
         state.turn(Phase::Open { until: self.clock.now().plus(pause) });
         let pause_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
@@ -177,7 +178,7 @@ mod tests {
         fail(&circuit, FAILURES - 1);
         assert!(circuit.admit().is_ok(), "an answer in between counts");
         fail(&circuit, 1);
-        assert_eq!(circuit.admit().unwrap_err(), PAUSE.0);
+        assert_eq!(circuit.admit().unwrap_err(), OPEN.first);
     }
 
     #[test]
@@ -196,12 +197,12 @@ mod tests {
             trial.settle(false);
         }
         assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60]);
-        clock.advance(PAUSE.1);
+        clock.advance(OPEN.longest);
         circuit.admit().unwrap().settle(true);
         fail(&circuit, FAILURES - 1);
         assert!(circuit.admit().is_ok());
         fail(&circuit, 1);
-        assert_eq!(circuit.admit().unwrap_err(), PAUSE.0, "the pauses begin anew");
+        assert_eq!(circuit.admit().unwrap_err(), OPEN.first, "the pauses begin anew");
     }
 
     #[test]
@@ -219,7 +220,7 @@ mod tests {
         fail(&circuit, FAILURES);
         late.settle(true);
         assert!(circuit.admit().is_err(), "it went out before the circuit opened");
-        clock.advance(PAUSE.0);
+        clock.advance(OPEN.first);
         let trial = circuit.admit().unwrap();
         later.settle(false);
         trial.settle(true);
@@ -230,7 +231,7 @@ mod tests {
     fn a_trial_that_is_given_up_leaves_its_place_to_another() {
         let (circuit, clock) = circuit();
         fail(&circuit, FAILURES);
-        clock.advance(PAUSE.0);
+        clock.advance(OPEN.first);
         drop(circuit.admit().unwrap());
         circuit.admit().unwrap().settle(true);
         assert!(circuit.admit().is_ok());
@@ -240,7 +241,7 @@ mod tests {
     fn of_many_threads_one_tries() {
         let (circuit, clock) = circuit();
         fail(&circuit, FAILURES);
-        clock.advance(PAUSE.0);
+        clock.advance(OPEN.first);
         let admitted = std::thread::scope(|scope| {
             let ask = || circuit.admit().ok();
             let asked: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();

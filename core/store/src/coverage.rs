@@ -59,7 +59,7 @@ const ADD: &str = "
 const BOUNDS: &str = "
     SELECT (SELECT MIN(sent_at) FROM messages WHERE channel_id = $1 AND sent_at >= $2),
            (SELECT MAX(sent_at) FROM messages WHERE channel_id = $1 AND sent_at >= $2)";
-const LOST: &str = "
+const MISSING_MEDIA: &str = "
     SELECT status, reason, COUNT(*) FROM media
     WHERE channel_id = $1 AND status IN ('skipped', 'failed', 'expired')
       AND COALESCE(sent_at, created_at) >= $2
@@ -117,7 +117,7 @@ impl MessageStore<'_> {
         let (oldest, newest): (Option<i64>, Option<i64>) =
             self.store.db.fetch_one(query_as(BOUNDS).bind(c).bind(from)).await?;
         let lost: Vec<(String, Option<String>, i64)> =
-            self.store.db.fetch_all(query_as(LOST).bind(c).bind(from)).await?;
+            self.store.db.fetch_all(query_as(MISSING_MEDIA).bind(c).bind(from)).await?;
         let (retention_days, removed_before) = self.store.channels().retention(channel).await?;
         let gaps = self.gaps(channel, start, None).await?;
         let since = self.backed_up_since(channel).await?;

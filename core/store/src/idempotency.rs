@@ -17,7 +17,7 @@ use crate::query::{Query, query, query_as};
 /// Retention of an idempotency key.
 const RETENTION: Duration = DAY;
 /// Running time after which a request counts as dead with its process.
-const LOST: Duration = Duration::from_mins(2);
+const MAX_RUNNING_TIME: Duration = Duration::from_mins(2);
 /// Batch size for the deletion of old responses.
 const SWEEP: i64 = 1_000;
 
@@ -149,7 +149,7 @@ impl IdempotencyStore<'_> {
         now: Timestamp,
     ) -> Result<IdempotencyState, StoreError> {
         let (owner, route, hash) = (&key.owner, &key.route, &key.key_hash);
-        let (old, lost) = (now.minus(RETENTION).millis(), now.minus(LOST).millis());
+        let (old, lost) = (now.minus(RETENTION).millis(), now.minus(MAX_RUNNING_TIME).millis());
         let now = now.millis();
         let mut tx = self.store.db.begin().await?;
         tx.execute(query(FORGET).bind(owner).bind(route).bind(hash).bind(old).bind(lost)).await?;

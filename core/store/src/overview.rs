@@ -48,7 +48,7 @@ const RECENT: Sql = Sql {
     ),
 };
 
-const LOST: &str = "
+const MISSING_MEDIA: &str = "
     SELECT f.channel_id, COUNT(*) FROM media f
     WHERE f.channel_id IN (SELECT value ->> 'c' FROM json_each($1))
       AND f.sent_at >= $2 AND f.status IN ('skipped', 'failed', 'expired')
@@ -208,8 +208,11 @@ impl MediaStore<'_> {
         since: Timestamp,
     ) -> Result<HashMap<ChannelId, i64>, StoreError> {
         let keys = channel_keys(channels)?;
-        let rows: Vec<(String, i64)> =
-            self.store.db.fetch_all(query_as(LOST).bind(&keys).bind(since.millis())).await?;
+        let rows: Vec<(String, i64)> = self
+            .store
+            .db
+            .fetch_all(query_as(MISSING_MEDIA).bind(&keys).bind(since.millis()))
+            .await?;
         Ok(rows.into_iter().map(|(channel, count)| (channel.into(), count)).collect())
     }
 }

@@ -14,7 +14,7 @@ use crate::script::Class;
 ///
 /// Two wordings of one question in the same words lie above it, questions about different things
 /// in the same wording below.
-const SAME: f32 = 0.5;
+const MIN_SIMILARITY: f32 = 0.5;
 /// Maximum number of groups that a feature leads to. Features of more groups say little.
 const GROUPS_A_FEATURE: usize = 256;
 
@@ -151,7 +151,7 @@ impl Leaders {
             let better = |(best, most): (usize, f32)| {
                 share > most || ((share - most).abs() < f32::EPSILON && leader < best)
             };
-            if share >= SAME && nearest.is_none_or(better) {
+            if share >= MIN_SIMILARITY && nearest.is_none_or(better) {
                 nearest = Some((leader, share));
             }
         }

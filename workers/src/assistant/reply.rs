@@ -28,10 +28,10 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Time after an event in which the platform may accept the reply token of a redelivery.
 const REDELIVERED_TOKEN: Duration = Duration::from_mins(20);
 /// First pause before a call that did not reach the platform is repeated.
-const AGAIN: Duration = Duration::from_millis(250);
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// Back-off without an end: each pause is twice the one before.
 pub(super) const BACKOFF: ExponentialBuilder =
-    ExponentialBuilder::new().with_min_delay(AGAIN).without_max_delay().without_max_times();
+    ExponentialBuilder::new().with_min_delay(FIRST_PAUSE).without_max_delay().without_max_times();
 
 /// A reply that was granted to this process.
 pub(super) struct GrantedReply {
@@ -143,7 +143,7 @@ impl GrantedReply {
             .retry(BACKOFF)
             .when(|error| error.not_now().is_some())
             .adjust(|error, pause| {
-                let retry_after = error.not_now().flatten().map(|time| time.max(AGAIN));
+                let retry_after = error.not_now().flatten().map(|time| time.max(FIRST_PAUSE));
                 let wait = retry_after.or(pause)?;
                 let due = self.assistant.clock.now().plus(wait);
                 (due < self.deadline()).then_some(wait)

@@ -37,13 +37,13 @@ use crate::stages::StageName;
 
 /// Timeout of a file of any size; a stalled connection ends much earlier.
 const TIMEOUT: Duration = Duration::from_hours(1);
-/// Maximum number of times that a file is put again if its blob was swept in between.
-const AGAIN: usize = 3;
+/// Maximum number of downloads of a file whose blob is swept each time before it is recorded.
+const DOWNLOADS: usize = 3;
 
 /// Divisor of a process' concurrent downloads that gives the share of external files.
 const EXTERNAL_DIVISOR: usize = 4;
 /// Window in which a forwarded job counts as the same one, in milliseconds.
-const SAME: i64 = 15 * 60 * 1_000;
+const FORWARD_WINDOW: i64 = 15 * 60 * 1_000;
 
 /// Kind of files that a stage downloads. Where they are not the platform's own, anybody can choose
 /// the server that they come from, and how slow it is.
@@ -188,7 +188,7 @@ impl Media {
         let (bot, platform) = self.platform_of(job).await?;
         let item = Wanted { bot, platform, item };
         let started = std::time::Instant::now();
-        for _ in 0..AGAIN {
+        for _ in 0..DOWNLOADS {
             let media = match self.download(&item).await {
                 Ok(media) => media,
                 Err(trouble) => return self.settle(&item, trouble).await,
@@ -207,7 +207,8 @@ impl Media {
 
     /// Forwards a file to the lane that it belongs to.
     async fn forward(&self, job: &MediaJob) -> Result<(), Outcome> {
-        let job = external_media_job(job, &(self.clock.now().millis() / SAME).to_string());
+        let job =
+            external_media_job(job, &(self.clock.now().millis() / FORWARD_WINDOW).to_string());
         Ok(self.bus.publish(vec![job]).await?)
     }
 

@@ -15,8 +15,10 @@ use tracing::debug;
 
 /// Bus topic of pauses.
 const TOPIC: &str = "slow-down";
-/// Default pause if the platform names none, and the maximum that is accepted.
-const PAUSE: (Duration, Duration) = (Duration::from_secs(2), Duration::from_mins(5));
+/// Pause if the platform names none.
+const DEFAULT_PAUSE: Duration = Duration::from_secs(2);
+/// Longest pause that is accepted.
+const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 
 /// End of the pause in downloads, by bot. Clones share it.
 #[derive(Clone, Debug)]
@@ -48,13 +50,13 @@ impl ContentThrottle {
         let until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
         let left = until.get(bot).map_or(Duration::ZERO, |until| until.since(self.clock.now()));
         // A longer one is of a clock that was ahead.
-        if left > PAUSE.1 { Duration::ZERO } else { left }
+        if left > LONGEST_PAUSE { Duration::ZERO } else { left }
     }
 
     /// Pauses every worker of the bot, as the platform requested.
     #[boxed]
     pub async fn slow_down(&self, bot: &str, retry_after: Option<Duration>) {
-        let until = self.clock.now().plus(retry_after.unwrap_or(PAUSE.0).min(PAUSE.1));
+        let until = self.clock.now().plus(retry_after.unwrap_or(DEFAULT_PAUSE).min(LONGEST_PAUSE));
         self.pause(bot, until);
         let sent = self.bus.broadcast(TOPIC, Bytes::from(format!("{} {bot}", until.millis())));
         if let Err(error) = sent.await {
@@ -66,7 +68,7 @@ impl ContentThrottle {
         let mut all = self.until.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all.entry(bot.to_owned()).or_insert(until);
         // A clock that was ahead set a longer one.
-        let longest = self.clock.now().plus(PAUSE.1);
+        let longest = self.clock.now().plus(LONGEST_PAUSE);
         *known = if *known > longest { until } else { (*known).max(until) };
     }
 
@@ -84,7 +86,7 @@ impl ContentThrottle {
         Ok(async move {
             while let Some(Some(message)) = stop.run_until_cancelled(messages.next()).await {
                 if let Some((until, bot)) = read(&message) {
-                    throttle.pause(bot, until.min(throttle.clock.now().plus(PAUSE.1)));
+                    throttle.pause(bot, until.min(throttle.clock.now().plus(LONGEST_PAUSE)));
                 }
             }
         })

@@ -20,7 +20,7 @@ const STALE: Duration = Duration::from_hours(24);
 /// Concurrent calls to the platform for one batch, about people and about chats each.
 const CALLS: usize = 32;
 /// Pause after a failed call before the platform is called again about the same one.
-const TIMEOUT: Duration = Duration::from_mins(1);
+const RETRY_PAUSE: Duration = Duration::from_mins(1);
 /// Default time in which the platform returns the names of one batch, about people and about chats at
 /// once. Far below the timeout of a call of a stage: nobody's membership waits for names.
 const WITHIN: Duration = Duration::from_secs(30);
@@ -48,7 +48,7 @@ pub(super) struct NameFetcher {
 
 impl NameFetcher {
     pub(super) fn new(store: Store, bots: Bots, clock: SharedClock) -> Self {
-        let failed = Cache::new(10_000, TIMEOUT);
+        let failed = Cache::new(10_000, RETRY_PAUSE);
         Self { store, bots, clock, within: WITHIN, failed }
     }
 

@@ -4,6 +4,7 @@ use std::mem;
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
+use chatkeep_core::backoff::Backoff;
 use chatkeep_core::health::Health;
 use chatkeep_core::metric;
 use chatkeep_core::outage::{Failure, Work};
@@ -28,14 +29,16 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// message: a commit takes as long as indexing a thousand messages, with the merges that follow from
 /// it. The interval is short for a row that comes after a quiet time, and doubles while more keep
 /// coming.
-const PACE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
+const PACE: Backoff =
+    Backoff { first: Duration::from_millis(50), longest: Duration::from_millis(500) };
 /// Time without new rows after which the interval is short again.
 const QUIET: Duration = Duration::from_secs(2);
 /// Maximum time for which a position is not committed when only the position moves: the purge of the
 /// log must not overtake it, and a restart should read little again.
 const HELD: Duration = Duration::from_mins(1);
-/// First and longest pause after a failure.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
+/// Pauses after a failure.
+const BACKOFF: Backoff =
+    Backoff { first: Duration::from_millis(200), longest: Duration::from_secs(5) };
 /// Time of failure after which a replica counts as behind, and gets no more requests.
 const FAILING: Duration = Duration::from_secs(10);
 /// The name of this part in readiness.
@@ -84,7 +87,7 @@ impl RowsTaken {
     fn after(last: Option<Self>) -> Self {
         let at = Instant::now();
         let last = last.filter(|last| at - last.at < QUIET);
-        Self { at, pace: last.map_or(PACE.0, |last| (last.pace * 2).min(PACE.1)) }
+        Self { at, pace: PACE.after(last.map(|last| last.pace)) }
     }
 }
 
@@ -329,7 +332,7 @@ impl Replica {
         self.writer.abandon().await;
         round.held = None;
         let since = *round.failing_since.get_or_insert_with(Instant::now);
-        let pause = round.backoff.map_or(BACKOFF.0, |pause| (pause * 2).min(BACKOFF.1));
+        let pause = BACKOFF.after(round.backoff);
         round.backoff = Some(pause);
         debug!(reason, "the search index cannot be brought up to date");
         self.state.send_modify(|state| state.error = Some(reason.clone()));

@@ -4,10 +4,12 @@
 use std::time::Duration;
 
 use chatkeep_bus::Delivery;
+use chatkeep_core::backoff::Backoff;
 use chatkeep_core::cache::Cache;
 
-/// First and longest delay before a message is redelivered.
-const DELAY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
+/// Delays before a message is redelivered.
+const REDELIVERY: Backoff =
+    Backoff { first: Duration::from_secs(1), longest: Duration::from_mins(5) };
 /// Maximum number of messages whose holds are remembered.
 const HELD: usize = 10_000;
 
@@ -26,7 +28,7 @@ impl HeldDeliveries {
     /// Creates it for a stage that holds messages for so long.
     pub(super) fn new(longest: Duration) -> Self {
         // Messages of an attempt that fails after the hold are still known.
-        let keep = (longest + DELAY.1) * 2;
+        let keep = (longest + REDELIVERY.longest) * 2;
         let held = Cache::new(HELD, keep);
         Self { held, most: deliveries_within(longest) }
     }
@@ -51,7 +53,7 @@ impl HeldDeliveries {
 
 /// Returns 1 s, 2 s, 4 s … at most 5 min.
 pub(super) fn delay(delivery: u32) -> Duration {
-    DELAY.0.saturating_mul(1_u32 << delivery.saturating_sub(1).min(16)).min(DELAY.1)
+    REDELIVERY.after_many(delivery.saturating_sub(1))
 }
 
 /// Returns the number of deliveries that are at most made within a time of the first, and the one

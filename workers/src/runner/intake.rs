@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use super::batch::Batch;
 use super::waits::Wait;
-use super::{PAUSE, Runner, Stage};
+use super::{BACKOFF, Runner, Stage};
 use crate::supervisor::track;
 
 /// Timeout of a pull before it is repeated.
@@ -59,7 +59,7 @@ impl<S: Stage> Runner<S> {
                     let (stage, failure) = (self.stage.name(), crate::failure::of(&error));
                     away.goes_on(&failure);
                     log_reason!(warn, failure, %stage, "cannot pull messages from the bus");
-                    let _ = self.rest(PAUSE.1.min(Duration::from_secs(1))).await;
+                    let _ = self.rest(BACKOFF.longest.min(Duration::from_secs(1))).await;
                     return;
                 }
             }

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_bus::{Bus, Consumer};
+use chatkeep_core::backoff::Backoff;
 use chatkeep_core::health::Health;
 use chatkeep_core::log_reason;
 use chatkeep_core::outage::Failure;
@@ -29,8 +30,9 @@ use crate::tap::Tap;
 
 /// Default timeout of one call of a stage.
 const HANDLE: Duration = Duration::from_mins(2);
-/// First and longest pause while a dependency of a stage is unavailable.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
+/// Pauses while a dependency of a stage is unavailable.
+const BACKOFF: Backoff =
+    Backoff { first: Duration::from_millis(200), longest: Duration::from_secs(5) };
 
 /// A stage: its input and its work.
 pub trait Stage: Send + Sync + 'static {
@@ -179,14 +181,14 @@ impl<S: Stage> Runner<S> {
             let failure = Failure::from(reason);
             wait.goes_on(&failure);
             log_reason!(warn, failure, %stage, "the stage cannot start yet");
-            let _ = self.rest(PAUSE.1).await;
+            let _ = self.rest(BACKOFF.longest).await;
         }
     }
 
     /// Joins the consumer, however long the bus takes to come back; `None` if stopped.
     async fn join_consumer(&self, away: &mut Wait<'_>) -> Option<Consumer> {
         let spec = self.stage.name().consumer(self.settings.lease);
-        let mut pause = PAUSE.0;
+        let mut pause = BACKOFF.first;
         loop {
             match self.bus.consume(&spec).await {
                 Ok(consumer) => return Some(consumer),
@@ -202,7 +204,7 @@ impl<S: Stage> Runner<S> {
                 }
             }
             self.rest(pause).await?;
-            pause = (pause * 2).min(PAUSE.1);
+            pause = BACKOFF.after(Some(pause));
         }
     }
 

@@ -11,7 +11,7 @@ use tracing::{Instrument as _, debug, error};
 use super::attempts::delay;
 use super::batch::Batch;
 use super::traces::CallSpans;
-use super::{PAUSE, Runner, Stage};
+use super::{BACKOFF, Runner, Stage};
 use crate::log_failure;
 use crate::outcome::Outcome;
 use crate::stages::StageName;
@@ -97,7 +97,7 @@ impl<S: Stage> Runner<S> {
         mut part: Batch<S::Item>,
         others: &[Batch<S::Item>],
     ) -> Option<Batch<S::Item>> {
-        let (mut failed, mut pause, mut wait) = (Batch::new(), PAUSE.0, self.waits.watch());
+        let (mut failed, mut pause, mut wait) = (Batch::new(), BACKOFF.first, self.waits.watch());
         loop {
             let (outcomes, divisible) = self.handle(&part, others).await;
             let divide = divisible && part.len() > 1;
@@ -129,7 +129,7 @@ impl<S: Stage> Runner<S> {
                 leased.extend().await;
             }
             self.rest(pause).await?;
-            pause = (pause * 2).min(PAUSE.1);
+            pause = BACKOFF.after(Some(pause));
         }
     }
 

@@ -54,7 +54,7 @@ const LOCK: Sql = locking!(
      FROM media WHERE channel_id = $1 AND message_id = $2"
 );
 /// The record goes on naming the file and its preview.
-const LOST: &str = "
+const MARK_LOST: &str = "
     UPDATE media SET status = 'failed', reason = $4, bytes = 0, stored_at = NULL,
                      lost_stored_at = $3
     WHERE channel_id = $1 AND message_id = $2";
@@ -186,7 +186,8 @@ impl LockedRow {
         self.charge(ledger, channel, -self.bytes);
         let stored_at = self.stored_at.unwrap_or(now.millis());
         let reason = MediaReason::FileLost.name();
-        tx.execute(query(LOST).bind(channel).bind(message).bind(stored_at).bind(reason)).await?;
+        tx.execute(query(MARK_LOST).bind(channel).bind(message).bind(stored_at).bind(reason))
+            .await?;
         log_event(tx, OutboxEventKind::MediaFailed, channel, message, now).await
     }
 

@@ -31,7 +31,7 @@ pub use job::{
 use part_rows::{DROP, DROP_PARTS, PARTS_OF, PartFileRow};
 use rows::{
     ADD, CLAIM, DroppedRow, EXPIRED, ExportRow, FAIL, INTERRUPT, IS_WAITING, OF_PERSON, ONE,
-    RELEASE, RENEW, SAME, SURPLUS,
+    RELEASE, RENEW, REQUESTED, SURPLUS,
 };
 
 use super::claims::{InterruptedRow, report};
@@ -260,7 +260,7 @@ async fn same(
     new: &NewExportJob<'_>,
     now: Timestamp,
 ) -> Result<Option<ExportRow>, StoreError> {
-    let same = query_as(SAME)
+    let same = query_as(REQUESTED)
         .bind(new.channel.as_str())
         .bind(new.by.as_str())
         .bind(new.format)

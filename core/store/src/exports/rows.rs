@@ -65,7 +65,7 @@ pub(super) const ADD: &str = exports!(
 );
 /// The export of a person that is to be completed for the first time and has what was asked for. One
 /// of all messages until its request has them whenever that was.
-pub(super) const SAME: &str = exports!(
+pub(super) const REQUESTED: &str = exports!(
     "SELECT",
     "FROM exports
      WHERE channel_id = $1 AND created_by = $2 AND finished_at IS NULL AND expires_at IS NULL

@@ -67,7 +67,7 @@ const TOMBSTONE_MESSAGES: &str = "
     UPDATE messages SET content = NULL, earlier_texts = NULL, sender_id = NULL, quoted_id = NULL,
                         import_id = NULL, unsent_at = COALESCE(unsent_at, $3)
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
-const NEVER_AGAIN: &str = "
+const BAR: &str = "
     INSERT INTO erased_messages (channel_id, message_id)
     SELECT $1, value ->> 'm' FROM json_each($2) WHERE TRUE
     ON CONFLICT (channel_id, message_id) DO NOTHING";
@@ -161,7 +161,7 @@ pub(crate) async fn remember_erased(
     channel: &ChannelId,
     keys: &str,
 ) -> Result<(), StoreError> {
-    tx.execute(query(NEVER_AGAIN).bind(channel.as_str()).bind(keys)).await?;
+    tx.execute(query(BAR).bind(channel.as_str()).bind(keys)).await?;
     forget_unknown_of(tx, channel, keys).await
 }
 
@@ -235,14 +235,14 @@ async fn take_messages(
             // With the tombstone goes the knowledge that its content must not come back.
             let unsent = states.iter().filter(|(_, state)| state.unsent_at.is_some());
             let unsent = keys(unsent.map(|(id, _)| id))?;
-            tx.execute(query(NEVER_AGAIN).bind(c).bind(&unsent)).await?;
+            tx.execute(query(BAR).bind(c).bind(&unsent)).await?;
             tx.execute(query(DROP_MESSAGES).bind(c).bind(all)).await?;
         }
         RemovalMode::Undo => {
             tx.execute(query(DROP_MESSAGES).bind(c).bind(all)).await?;
         }
         RemovalMode::Tombstone => {
-            tx.execute(query(NEVER_AGAIN).bind(c).bind(all)).await?;
+            tx.execute(query(BAR).bind(c).bind(all)).await?;
             tx.execute(query(TOMBSTONE_MESSAGES).bind(c).bind(all).bind(now.millis())).await?;
         }
     }

@@ -12,9 +12,9 @@ use super::super::rules::RuleUpdate;
 use super::Said;
 
 /// Maximum number of different answers that are listed.
-const DIFFERENCES: usize = 1_000;
+const DIFFERENT_ANSWERS: usize = 1_000;
 /// Maximum number of same answers that are listed.
-const SAME: usize = 200;
+const SAME_ANSWERS: usize = 200;
 /// Maximum length of a listed answer in characters.
 const ANSWER: usize = 200;
 /// Id of a rule that is not saved yet.
@@ -135,9 +135,9 @@ impl Comparison {
     pub(super) fn add(&mut self, one: ComparedId) {
         self.counts[one.difference as usize] += 1;
         let (list, most) = match one.difference {
-            Difference::Same => (&mut self.same, SAME),
+            Difference::Same => (&mut self.same, SAME_ANSWERS),
             Difference::New | Difference::Lost | Difference::Other => {
-                (&mut self.different, DIFFERENCES)
+                (&mut self.different, DIFFERENT_ANSWERS)
             }
         };
         if list.len() < most {
