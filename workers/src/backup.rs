@@ -12,7 +12,7 @@ use chatkeep_store::{ChannelChange, IngestOutcome, Store, UnknownEvent};
 use tracing::debug;
 
 use crate::jobs::media_job;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Unfinished};
 use crate::recent_traces;
 use crate::runner::{Stage, trace_of};
 use crate::stages::StageName;
@@ -51,11 +51,7 @@ impl Stage for Backup {
     }
 
     async fn handle(&self, events: &[Event]) -> Vec<Outcome> {
-        let outcome = match self.ingest(events).await {
-            Ok(()) => Outcome::Done,
-            Err(outcome) => outcome,
-        };
-        vec![outcome; events.len()]
+        vec![self.ingest(events).await; events.len()]
     }
 }
 
@@ -73,7 +69,7 @@ pub(crate) fn decode_event(payload: &[u8]) -> Result<Event, String> {
 }
 
 impl Backup {
-    async fn ingest(&self, events: &[Event]) -> Result<(), Outcome> {
+    async fn ingest(&self, events: &[Event]) -> Result<(), Unfinished> {
         let (mut sources, mut changes) = (Vec::new(), Vec::new());
         for event in events {
             if let Some(change) = change_of(event)? {
@@ -95,7 +91,10 @@ impl Backup {
         self.publish_media_jobs(&stored).await
     }
 
-    async fn publish_media_jobs(&self, stored: &[(&Event, &ChannelChange)]) -> Result<(), Outcome> {
+    async fn publish_media_jobs(
+        &self,
+        stored: &[(&Event, &ChannelChange)],
+    ) -> Result<(), Unfinished> {
         let job = |(event, change): &(&Event, &ChannelChange)| {
             let (channel, message) = (change.channel.clone(), change.message.clone());
             let job = media_job(channel, message, Some(event.bot.clone()), "new");
@@ -150,8 +149,8 @@ pub(crate) fn count(kept: &[IngestOutcome]) {
 /// Returns the change to a stored message that an event is, if it is one.
 ///
 /// # Errors
-/// [`Outcome::Drop`] when the content cannot be stored: the event becomes a dead letter.
-pub(crate) fn change_of(event: &Event) -> Result<Option<ChannelChange>, Outcome> {
+/// [`Unfinished::Drop`] when the content cannot be stored: the event becomes a dead letter.
+pub(crate) fn change_of(event: &Event) -> Result<Option<ChannelChange>, Unfinished> {
     let Some(channel) = event.channel.as_ref() else {
         return Ok(None);
     };
@@ -167,14 +166,14 @@ pub(crate) fn change_of(event: &Event) -> Result<Option<ChannelChange>, Outcome>
 /// Returns the JSON under which a content is stored.
 ///
 /// # Errors
-/// [`Outcome::Drop`] when it cannot be represented.
-pub(crate) fn stored_content(content: &Content) -> Result<String, Outcome> {
+/// [`Unfinished::Drop`] when it cannot be represented.
+pub(crate) fn stored_content(content: &Content) -> Result<String, Unfinished> {
     // The category suffices; the text could quote the message.
     serde_json::to_string(content)
-        .map_err(|error| Outcome::Drop(format!("content not storable: {:?}", error.classify())))
+        .map_err(|error| Unfinished::Drop(format!("content not storable: {:?}", error.classify())))
 }
 
-fn received(event: &Event, message: &IncomingMessage) -> Result<MessageChange, Outcome> {
+fn received(event: &Event, message: &IncomingMessage) -> Result<MessageChange, Unfinished> {
     Ok(MessageChange::Received(Received {
         at: event.at,
         sender: event.sender.clone(),
@@ -185,7 +184,7 @@ fn received(event: &Event, message: &IncomingMessage) -> Result<MessageChange, O
     }))
 }
 
-fn edited(event: &Event, message: &IncomingMessage) -> Result<MessageChange, Outcome> {
+fn edited(event: &Event, message: &IncomingMessage) -> Result<MessageChange, Unfinished> {
     let content = stored_content(&message.content)?;
     Ok(MessageChange::Edited { at: event.at, by: event.sender.clone(), content })
 }

@@ -21,7 +21,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use crate::outcome::Outcome;
+use crate::outcome::Unfinished;
 use crate::periodic::{JobFailure, PeriodicJob, Scope};
 
 /// Interval after which every letter is read anew: expired ones are dropped, and traces of letters
@@ -73,10 +73,10 @@ impl DeadLetterCare {
     /// Drops the dead letters of retracted content, as far as this tick gets, and returns how many.
     ///
     /// # Errors
-    /// [`Outcome::Unavailable`] or [`Outcome::Retry`] if bus or store fail; the next tick
+    /// [`Unfinished::Unavailable`] or [`Unfinished::Retry`] if bus or store fail; the next tick
     /// continues.
     #[boxed]
-    pub async fn clear(&mut self) -> Result<usize, Outcome> {
+    pub async fn clear(&mut self) -> Result<usize, Unfinished> {
         let now = self.clock.now();
         if self.notes.is_empty() {
             self.notes = self.store.messages().retractions(CHANNELS).await?;
@@ -102,7 +102,7 @@ impl DeadLetterCare {
 
     /// Reads new letters, and drops those that have to go. Returns their number, and whether no
     /// letter is left to read.
-    async fn read_new(&mut self, now: Timestamp) -> Result<(usize, bool), Outcome> {
+    async fn read_new(&mut self, now: Timestamp) -> Result<(usize, bool), Unfinished> {
         let mut dropped = 0;
         for _ in 0..LETTERS / PAGE {
             let letters = self.bus.dead_letters_after(self.after.as_deref(), PAGE).await?;
@@ -132,7 +132,7 @@ impl DeadLetterCare {
     }
 
     /// Checks the known letters in the channels of the notes.
-    async fn check_present(&mut self, now: Timestamp) -> Result<usize, Outcome> {
+    async fn check_present(&mut self, now: Timestamp) -> Result<usize, Unfinished> {
         if self.notes.is_empty() || self.known.is_empty() {
             return Ok(0);
         }
@@ -165,7 +165,7 @@ impl DeadLetterCare {
         &self,
         traces: &mut BTreeMap<String, EventOrigin>,
         now: Timestamp,
-    ) -> Result<usize, Outcome> {
+    ) -> Result<usize, Unfinished> {
         let gone =
             self.store.messages().taken_back(&traces.values().collect::<Vec<_>>(), now).await?;
         let gone: BTreeSet<_> = gone.into_iter().collect();

@@ -17,7 +17,7 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Standing, Store, StoreError};
 use tracing::{debug, warn};
 
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Unfinished};
 use crate::runner::Stage;
 use crate::stages::StageName;
 
@@ -146,11 +146,11 @@ impl Gate {
             Standing::OwnChat(channel) => Verdict::PassAs(channel),
             Standing::Foreign { pending, .. } if self.waits(event, pending) => {
                 let reason = format!("the channel does not belong to the bot {:?} yet", event.bot);
-                Verdict::End(Outcome::Hold(reason.into()))
+                Verdict::End(Err(Unfinished::Hold(reason.into())))
             }
             Standing::Foreign { owner, .. } => {
                 self.ignore(stage, event, &owner);
-                Verdict::End(Outcome::Done)
+                Verdict::End(Ok(()))
             }
         }
     }
@@ -301,7 +301,7 @@ impl<S: Stage<Item = Event>> Stage for Gated<S> {
         let verdicts = match self.gate.judge(self.name(), events).await {
             Ok(Some(verdicts)) => verdicts,
             Ok(None) => return self.stage.handle(events).await,
-            Err(error) => return vec![Outcome::from(error); events.len()],
+            Err(error) => return vec![Err(error.into()); events.len()],
         };
         let mut passed = Vec::with_capacity(events.len());
         for (event, verdict) in events.iter().zip(&verdicts) {
@@ -319,7 +319,7 @@ impl<S: Stage<Item = Event>> Stage for Gated<S> {
         }
         let handled = if passed.is_empty() { Vec::new() } else { self.stage.handle(&passed).await };
         let mut handled = handled.into_iter();
-        let lost = || Outcome::Retry("the stage lost count of its events".into());
+        let lost = || Err(Unfinished::Retry("the stage lost count of its events".into()));
         let outcome = |verdict| match verdict {
             Verdict::End(outcome) => outcome,
             Verdict::Pass | Verdict::PassAs(_) => handled.next().unwrap_or_else(lost),

@@ -26,7 +26,7 @@ mod stages;
 pub mod supervisor;
 pub mod tap;
 
-pub use outcome::Outcome;
+pub use outcome::{Outcome, Unfinished};
 pub use pipeline::PipelineStage;
 pub use runner::{LONG_WAIT, Runner, RunnerSettings, Stage};
 pub use stages::StageName;

@@ -12,7 +12,7 @@ use chatkeep_platform::Bots;
 use chatkeep_store::{PresenceEvidence, PresenceEvidenceKind, Store, StoreError};
 
 use crate::backup::decode_event;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Unfinished};
 use crate::runner::Stage;
 use crate::stages::StageName;
 
@@ -80,7 +80,7 @@ impl Stage for Members {
     }
 
     async fn handle(&self, events: &[Event]) -> Vec<Outcome> {
-        let outcome = self.learn(events).await.map_or_else(Outcome::from, |()| Outcome::Done);
+        let outcome = self.learn(events).await.map_err(Unfinished::from);
         vec![outcome; events.len()]
     }
 }

@@ -4,13 +4,14 @@ use chatkeep_bus::BusError;
 use chatkeep_core::outage::Failure;
 use chatkeep_store::{DatabaseFault, StoreError};
 
-/// Outcome of an event. Of a call with several events, those to be retried or dropped are handed
-/// over once more in ever smaller groups (see the runner), so a stage may give every event the
-/// outcome of the whole call.
+/// Outcome of an event, which is acknowledged once it is done. Of a call with several events, those
+/// to be retried or dropped are handed over once more in ever smaller groups (see the runner), so a
+/// stage may give every event the outcome of the whole call.
+pub type Outcome = Result<(), Unfinished>;
+
+/// Reason why an event is not done, which says what the runner does with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The event is done: acknowledge it.
-    Done,
+pub enum Unfinished {
     /// A dependency is unavailable (store, bus). The runner holds the event and tries again until
     /// that is back, however long it takes; this never uses up an event's attempts.
     Unavailable(Failure),
@@ -26,11 +27,18 @@ pub enum Outcome {
     Drop(String),
 }
 
-impl Outcome {
+/// Returns the name of an outcome in metrics and logs.
+pub(crate) const fn name_of(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Ok(()) => "done",
+        Err(unfinished) => unfinished.name(),
+    }
+}
+
+impl Unfinished {
     /// Returns its name in metrics and logs.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::Done => "done",
             Self::Unavailable(_) | Self::Cancelled(_) => "wait",
             Self::Hold(_) => "hold",
             Self::Retry(_) => "retry",
@@ -47,13 +55,13 @@ impl Outcome {
     }
 }
 
-impl From<StoreError> for Outcome {
+impl From<StoreError> for Unfinished {
     fn from(error: StoreError) -> Self {
         Self::from(&error)
     }
 }
 
-impl From<&StoreError> for Outcome {
+impl From<&StoreError> for Unfinished {
     fn from(error: &StoreError) -> Self {
         match error.fault() {
             DatabaseFault::Unavailable => Self::Unavailable(crate::failure::of(error)),
@@ -64,7 +72,7 @@ impl From<&StoreError> for Outcome {
     }
 }
 
-impl From<BusError> for Outcome {
+impl From<BusError> for Unfinished {
     fn from(error: BusError) -> Self {
         Self::Unavailable(crate::failure::of(&error))
     }

@@ -25,7 +25,7 @@ use tracing::debug;
 
 use crate::lease::{LEASE, LostLease, extend_lease};
 use crate::log_failure;
-use crate::outcome::Outcome;
+use crate::outcome::Unfinished;
 use crate::supervisor::Supervisor;
 
 /// Jitter of a period: a part of it, up or down.
@@ -66,15 +66,14 @@ impl<E: Error + 'static> From<E> for JobFailure {
     }
 }
 
-impl From<Outcome> for JobFailure {
-    fn from(outcome: Outcome) -> Self {
-        Self(match outcome {
-            Outcome::Unavailable(failure)
-            | Outcome::Cancelled(failure)
-            | Outcome::Hold(failure)
-            | Outcome::Retry(failure) => failure,
-            Outcome::Drop(reason) => reason.into(),
-            Outcome::Done => "it is done".into(),
+impl From<Unfinished> for JobFailure {
+    fn from(unfinished: Unfinished) -> Self {
+        Self(match unfinished {
+            Unfinished::Unavailable(failure)
+            | Unfinished::Cancelled(failure)
+            | Unfinished::Hold(failure)
+            | Unfinished::Retry(failure) => failure,
+            Unfinished::Drop(reason) => reason.into(),
         })
     }
 }

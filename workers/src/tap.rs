@@ -3,7 +3,7 @@
 
 use tokio::sync::broadcast;
 
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Unfinished};
 
 /// Number of notices buffered for a slow observer.
 const BUFFER: usize = 1_024;
@@ -53,10 +53,12 @@ impl EventStep {
 impl From<&Outcome> for EventStep {
     fn from(outcome: &Outcome) -> Self {
         match outcome {
-            Outcome::Done => Self::Done,
-            Outcome::Hold(_) => Self::Held,
-            Outcome::Retry(_) | Outcome::Unavailable(_) | Outcome::Cancelled(_) => Self::Retried,
-            Outcome::Drop(_) => Self::Dropped,
+            Ok(()) => Self::Done,
+            Err(Unfinished::Hold(_)) => Self::Held,
+            Err(Unfinished::Retry(_) | Unfinished::Unavailable(_) | Unfinished::Cancelled(_)) => {
+                Self::Retried
+            }
+            Err(Unfinished::Drop(_)) => Self::Dropped,
         }
     }
 }

@@ -25,7 +25,7 @@ use tracing::{debug, warn};
 
 use super::compiled::{Compiled, Source};
 use super::decide::Decision;
-use crate::outcome::Outcome;
+use crate::outcome::Unfinished;
 
 /// Bus topic of changes.
 const TOPIC: &str = "assistant";
@@ -354,7 +354,7 @@ impl Assistants {
     }
 }
 
-impl From<Arc<CompileError>> for Outcome {
+impl From<Arc<CompileError>> for Unfinished {
     fn from(error: Arc<CompileError>) -> Self {
         match &*error {
             CompileError::Store(error) => error.into(),

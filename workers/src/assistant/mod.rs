@@ -32,7 +32,7 @@ pub use decide::{Decision, DecisionTrace, Reply};
 pub use welcome::Newcomers;
 
 use crate::backup::decode_event;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Unfinished};
 use crate::runner::Stage;
 use crate::stages::StageName;
 
@@ -101,17 +101,14 @@ impl Stage for Assistant {
     async fn handle(&self, events: &[Event]) -> Vec<Outcome> {
         let mut outcomes = Vec::with_capacity(events.len());
         for event in events {
-            outcomes.push(match self.answer(event).await {
-                Ok(()) => Outcome::Done,
-                Err(outcome) => outcome,
-            });
+            outcomes.push(self.answer(event).await);
         }
         outcomes
     }
 }
 
 impl Assistant {
-    async fn answer(&self, event: &Event) -> Result<(), Outcome> {
+    async fn answer(&self, event: &Event) -> Result<(), Unfinished> {
         let Some(channel) = event.channel.as_ref().filter(|_| event.active) else {
             return Ok(());
         };
@@ -143,7 +140,7 @@ impl Assistant {
         channel: &ChannelRef,
         message: &IncomingMessage,
         at: Timestamp,
-    ) -> Result<Option<Planned>, Outcome> {
+    ) -> Result<Option<Planned>, Unfinished> {
         let Some(text) = message.content.typed_words() else {
             return Ok(None);
         };
@@ -176,7 +173,7 @@ impl Assistant {
         message: &IncomingMessage,
         at: Timestamp,
         compiled: &Compiled,
-    ) -> Result<bool, Outcome> {
+    ) -> Result<bool, Unfinished> {
         if compiled.answers_everything() || channel.kind == ChannelKind::User {
             return Ok(true);
         }
@@ -198,9 +195,9 @@ impl Assistant {
 
     /// Returns the bot that received an event, which alone may reply to it. One that this process
     /// does not know may be known to another one, or to this one after its next start.
-    fn bot_of(&self, event: &Event) -> Result<&Directory, Outcome> {
+    fn bot_of(&self, event: &Event) -> Result<&Directory, Unfinished> {
         self.bots
             .get(&event.bot)
-            .map_err(|error: PlatformError| Outcome::Retry(error.to_string().into()))
+            .map_err(|error: PlatformError| Unfinished::Retry(error.to_string().into()))
     }
 }

@@ -13,7 +13,7 @@ use chatkeep_store::{ChannelChange, Exchange, IngestOutcome, ReplyFailure};
 use super::reply::{BACKOFF, GrantedReply};
 use crate::backup::{change_of, count, stored_content};
 use crate::members::evidence_of;
-use crate::outcome::Outcome;
+use crate::outcome::Unfinished;
 
 /// Longest pause before the outcome is recorded again.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -25,12 +25,12 @@ impl GrantedReply {
         &self,
         texts: &[String],
         given: &Result<Vec<MessageId>, ReplyFailureReason>,
-    ) -> Result<(), Outcome> {
+    ) -> Result<(), Unfinished> {
         (|| self.record(texts, given))
             .retry(BACKOFF.with_max_delay(LONGEST))
-            .when(|outcome| outcome.waits_for().is_some())
-            .notify(|outcome, _| {
-                if let Some(failure) = outcome.waits_for() {
+            .when(|unfinished| unfinished.waits_for().is_some())
+            .notify(|unfinished, _| {
+                if let Some(failure) = unfinished.waits_for() {
                     log_reason!(warn, failure, "cannot record a reply yet");
                 }
             })
@@ -42,7 +42,7 @@ impl GrantedReply {
         &self,
         texts: &[String],
         given: &Result<Vec<MessageId>, ReplyFailureReason>,
-    ) -> Result<(), Outcome> {
+    ) -> Result<(), Unfinished> {
         let (event, assistant) = (&self.event, self.assistant.store.assistant());
         let (key, now) = (event.key(), self.assistant.clock.now());
         let ids = match given {
@@ -71,7 +71,7 @@ impl GrantedReply {
         &self,
         texts: &[String],
         ids: &[MessageId],
-    ) -> Result<Vec<ChannelChange>, Outcome> {
+    ) -> Result<Vec<ChannelChange>, Unfinished> {
         let (assistant, event) = (&self.assistant, &self.event);
         // Without its own id the bot's messages are stored all the same, marked by `isBot`.
         let bot = assistant.bot_of(event)?.bot().await.ok();

@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::{Assistant, Planned, text};
 use crate::log_failure;
-use crate::outcome::Outcome;
+use crate::outcome::Unfinished;
 use crate::stages::StageName;
 use crate::supervisor::track;
 
@@ -56,7 +56,7 @@ impl Assistant {
         event: &Event,
         channel: &ChannelRef,
         planned: Planned,
-    ) -> Result<(), Outcome> {
+    ) -> Result<(), Unfinished> {
         // Before the claim: an event whose bot is unknown here can be replied to later.
         self.bot_of(event)?;
         match self.claim(event, channel, &planned).await? {
@@ -69,9 +69,9 @@ impl Assistant {
         let given = track(&self.tasks, StageName::Assistant.part(), given);
         match timeout(PATIENCE, given).await {
             Ok(Ok(Ok(recorded))) => recorded,
-            Ok(_) => Err(Outcome::Retry("a reply was not completed".into())),
+            Ok(_) => Err(Unfinished::Retry("a reply was not completed".into())),
             // The task goes on. Whoever handles the event again finds the reply taken.
-            Err(_elapsed) => Err(Outcome::Unavailable("a reply is not recorded yet".into())),
+            Err(_elapsed) => Err(Unfinished::Unavailable("a reply is not recorded yet".into())),
         }
     }
 
@@ -101,7 +101,7 @@ impl Assistant {
 
 impl GrantedReply {
     /// Calls the platform and records what came of it.
-    async fn give(self) -> Result<(), Outcome> {
+    async fn give(self) -> Result<(), Unfinished> {
         let directory = self.assistant.bot_of(&self.event)?;
         let platform = directory.platform();
         let texts = text::split(&self.planned.text, platform.max_units(), platform.max_texts());

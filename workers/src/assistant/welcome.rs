@@ -11,7 +11,7 @@ use chatkeep_store::{MessageFilter, Order, ReplySource, StoreError};
 
 use super::neutral::Language;
 use super::{Assistant, Assistants, Compiled, Planned, text};
-use crate::outcome::Outcome;
+use crate::outcome::Unfinished;
 
 /// Number of messages of a channel that are read to detect its language, as a last resort.
 const MESSAGES: u32 = 50;
@@ -32,7 +32,7 @@ impl Assistant {
         event: &Event,
         channel: &ChannelRef,
         users: &[UserId],
-    ) -> Result<Option<Planned>, Outcome> {
+    ) -> Result<Option<Planned>, Unfinished> {
         let Some(compiled) = self.assistants.of(&channel.id).await? else {
             return Ok(None);
         };
@@ -59,7 +59,7 @@ impl Assistant {
         &self,
         directory: &Directory,
         channel: &ChannelRef,
-    ) -> Result<Option<String>, Outcome> {
+    ) -> Result<Option<String>, Unfinished> {
         if let Ok(Some(summary)) = directory.summary(channel).await
             && let Some(name) = summary.name.and_then(non_blank)
         {

@@ -16,7 +16,7 @@ use reqwest::{Method, StatusCode};
 use tracing::info;
 
 use super::{Media, Wanted, sniff};
-use crate::outcome::Outcome;
+use crate::outcome::Unfinished;
 
 /// Poll interval while a video is prepared, and number of polls before the job makes way for
 /// others.
@@ -50,7 +50,7 @@ pub(super) enum DownloadError {
     /// It will never be available, for this reason.
     Never(MediaReason),
     /// It may be available later.
-    Later(Outcome),
+    Later(Unfinished),
     /// The bot's token is refused. An operator will fix it; meanwhile no file is given up, and
     /// other bots' files do not wait behind.
     Unauthorized,
@@ -65,7 +65,7 @@ impl DownloadError {
     /// Returns the error of a download that is tried again later. After the last attempt this is
     /// the recorded reason.
     fn retry(reason: MediaReason) -> Self {
-        Self::Later(Outcome::Retry(reason.name().into()))
+        Self::Later(Unfinished::Retry(reason.name().into()))
     }
 }
 
@@ -75,7 +75,7 @@ impl From<PlatformError> for DownloadError {
             PlatformError::NotFound => Self::Gone,
             PlatformError::Unauthorized => Self::Unauthorized,
             PlatformError::RateLimited { .. } | PlatformError::Unavailable { .. } => {
-                Self::Later(Outcome::Unavailable(crate::failure::of(&error)))
+                Self::Later(Unfinished::Unavailable(crate::failure::of(&error)))
             }
             error => {
                 if matches!(error, PlatformError::Refused { .. }) {
@@ -83,7 +83,7 @@ impl From<PlatformError> for DownloadError {
                 }
                 let is_explained = crate::failure::of(&error).is_explained;
                 let failure = Failure { text: error.code().to_owned(), is_explained };
-                Self::Later(Outcome::Retry(failure))
+                Self::Later(Unfinished::Retry(failure))
             }
         }
     }
@@ -92,7 +92,7 @@ impl From<PlatformError> for DownloadError {
 impl From<DiskLow> for DownloadError {
     /// The job waits. The pause is a problem of the process already, which is in the log.
     fn from(low: DiskLow) -> Self {
-        Self::Later(Outcome::Unavailable(Failure { text: low.to_string(), is_explained: true }))
+        Self::Later(Unfinished::Unavailable(Failure { text: low.to_string(), is_explained: true }))
     }
 }
 
@@ -107,13 +107,13 @@ impl From<BlobError> for DownloadError {
                 Err(_) => Self::retry(MediaReason::BrokeOff),
             },
             BlobError::Claim(cause) => Self::Later(match cause.downcast::<StoreError>() {
-                Ok(error) => Outcome::from(*error),
-                Err(cause) => Outcome::Retry(cause.to_string().into()),
+                Ok(error) => Unfinished::from(*error),
+                Err(cause) => Unfinished::Retry(cause.to_string().into()),
             }),
             error if error.is_transient() => {
-                Self::Later(Outcome::Unavailable(crate::failure::of(&error)))
+                Self::Later(Unfinished::Unavailable(crate::failure::of(&error)))
             }
-            error => Self::Later(Outcome::Retry(crate::failure::of(&error))),
+            error => Self::Later(Unfinished::Retry(crate::failure::of(&error))),
         }
     }
 }

@@ -31,7 +31,7 @@ use tracing::info;
 
 use crate::jobs::{MediaJob, external_media_job};
 use crate::log_failure;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Unfinished};
 use crate::runner::Stage;
 use crate::stages::StageName;
 
@@ -150,10 +150,7 @@ impl Stage for Media {
     async fn handle(&self, jobs: &[MediaJob]) -> Vec<Outcome> {
         let mut outcomes = Vec::with_capacity(jobs.len());
         for job in jobs {
-            outcomes.push(match Box::pin(self.fetch(job)).await {
-                Ok(()) => Outcome::Done,
-                Err(outcome) => outcome,
-            });
+            outcomes.push(Box::pin(self.fetch(job)).await);
         }
         outcomes
     }
@@ -171,7 +168,7 @@ impl Stage for Media {
 }
 
 impl Media {
-    async fn fetch(&self, job: &MediaJob) -> Result<(), Outcome> {
+    async fn fetch(&self, job: &MediaJob) -> Result<(), Unfinished> {
         let Some(item) = self.store.media().get(&job.channel, &job.message).await? else {
             return Ok(());
         };
@@ -202,11 +199,11 @@ impl Media {
                 return Ok(());
             }
         }
-        Err(Outcome::Retry("the file was swept again and again".into()))
+        Err(Unfinished::Retry("the file was swept again and again".into()))
     }
 
     /// Forwards a file to the lane that it belongs to.
-    async fn forward(&self, job: &MediaJob) -> Result<(), Outcome> {
+    async fn forward(&self, job: &MediaJob) -> Result<(), Unfinished> {
         let job =
             external_media_job(job, &(self.clock.now().millis() / FORWARD_WINDOW).to_string());
         Ok(self.bus.publish(vec![job]).await?)
@@ -214,7 +211,7 @@ impl Media {
 
     /// Returns the platform client of the bot that received the message: the job's, or the
     /// channel's, or the only one there is.
-    async fn platform_of(&self, job: &MediaJob) -> Result<(String, SharedPlatform), Outcome> {
+    async fn platform_of(&self, job: &MediaJob) -> Result<(String, SharedPlatform), Unfinished> {
         if let Some((bot, Ok(directory))) = job.bot.as_deref().map(|bot| (bot, self.bots.get(bot)))
         {
             return Ok((bot.to_owned(), Arc::clone(directory.platform())));
@@ -222,13 +219,13 @@ impl Media {
         let stored = self.store.channels().channel(&job.channel).await?.map(|channel| channel.bot);
         let bot = stored.unwrap_or_default();
         let directory = self.bots.of_channel(&bot);
-        let directory = directory.map_err(|error| Outcome::Retry(error.to_string().into()))?;
+        let directory = directory.map_err(|error| Unfinished::Retry(error.to_string().into()))?;
         let platform = Arc::clone(directory.platform());
         Ok((bot, platform))
     }
 
     /// Settles a failed download: never, or later.
-    async fn settle(&self, item: &Wanted, trouble: DownloadError) -> Result<(), Outcome> {
+    async fn settle(&self, item: &Wanted, trouble: DownloadError) -> Result<(), Unfinished> {
         let (channel, message, now) = (&item.channel, &item.message, self.clock.now());
         let reason = match trouble {
             DownloadError::Gone => {
@@ -241,7 +238,9 @@ impl Media {
             }
             DownloadError::Later(outcome) => return Err(outcome),
             // The platform's own files are tried as often as after its other failures.
-            DownloadError::Slow => return Err(Outcome::Retry(MediaReason::TooSlow.name().into())),
+            DownloadError::Slow => {
+                return Err(Unfinished::Retry(MediaReason::TooSlow.name().into()));
+            }
             // It stays pending, and the reminder requests it again.
             DownloadError::Unauthorized => "unauthorized",
             DownloadError::NoRoom => "no_room",

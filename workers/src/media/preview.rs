@@ -11,7 +11,7 @@ use tracing::debug;
 
 use super::download::{DownloadError, POLL};
 use super::{Media, Wanted, sniff, thumbnail};
-use crate::outcome::Outcome;
+use crate::outcome::Unfinished;
 
 /// Maximum size of a preview, in bytes; LINE's have about 50 KB.
 const MAX_PREVIEW: u64 = 2 * 1024 * 1024;
@@ -35,18 +35,18 @@ impl Media {
                 Ok(preview) => return Ok(preview),
                 // After failures of its own it may be what opened the circuit: the next answer shows
                 // that, unless the outage lasts.
-                Err(DownloadError::Later(Outcome::Unavailable(why)))
+                Err(DownloadError::Later(Unfinished::Unavailable(why)))
                     if failures > 0 && waits < PREVIEW_WAITS =>
                 {
                     waits += 1;
                     debug!(reason = why.text, "no preview image yet");
                 }
-                Err(trouble @ DownloadError::Later(Outcome::Unavailable(_))) => {
+                Err(trouble @ DownloadError::Later(Unfinished::Unavailable(_))) => {
                     return Err(trouble);
                 }
                 // Tried again without the file, whose attempts are limited: none fails for want of
                 // a preview.
-                Err(DownloadError::Later(Outcome::Retry(why))) => {
+                Err(DownloadError::Later(Unfinished::Retry(why))) => {
                     failures += 1;
                     debug!(reason = why.text, failures, "no preview image yet");
                     if failures == PREVIEW_TRIES {
@@ -70,11 +70,11 @@ impl Media {
         }
         if item.kind != MessageType::Video {
             // Made here, of a file in the media store.
-            return Err(DownloadError::Later(Outcome::Unavailable(why)));
+            return Err(DownloadError::Later(Unfinished::Unavailable(why)));
         }
         match self.platform_content(item, MediaPart::Original).await {
-            Err(DownloadError::Later(Outcome::Unavailable(why) | Outcome::Retry(why))) => {
-                Err(DownloadError::Later(Outcome::Unavailable(why)))
+            Err(DownloadError::Later(Unfinished::Unavailable(why) | Unfinished::Retry(why))) => {
+                Err(DownloadError::Later(Unfinished::Unavailable(why)))
             }
             _ => Ok(()),
         }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::jobs::media_jobs;
-use crate::outcome::Outcome;
+use crate::outcome::Unfinished;
 use crate::periodic::{JobFailure, PeriodicJob, Scope};
 
 /// Age at which a pending file may need a new job; also the interval between two of them.
@@ -48,7 +48,7 @@ impl PendingMediaJob {
     /// Publishes a job for each of a batch of them, the next batch each time: some wait for long, and
     /// nobody waits behind them. For a while it is the same job every time, which the bus
     /// deduplicates as long as it remembers it.
-    async fn remind(&self) -> Result<usize, Outcome> {
+    async fn remind(&self) -> Result<usize, Unfinished> {
         let now = self.clock.now().millis();
         let age = i64::try_from(OLD.as_millis()).unwrap_or(i64::MAX);
         let before = Timestamp::from_millis(now.saturating_sub(age));

@@ -53,7 +53,7 @@ pub trait Stage: Send + Sync + 'static {
         HANDLE
     }
 
-    /// Returns the longest time for which [`Outcome::Hold`] is the outcome of a message.
+    /// Returns the longest time for which [`Unfinished::Hold`](crate::outcome::Unfinished::Hold) is the outcome of a message.
     fn longest_hold(&self) -> Duration {
         Duration::ZERO
     }

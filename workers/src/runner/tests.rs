@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::intake::{call_size, grouped, lease_size};
 use super::*;
+use crate::outcome::Unfinished;
 
 /// Timeout, long enough for a loaded machine.
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -82,11 +83,11 @@ impl Stage for Arc<Picky> {
             let _permit = permits.acquire().await;
         }
         if self.away.load(Ordering::SeqCst) {
-            return vec![Outcome::Unavailable("it is away".into()); items.len()];
+            return vec![Err(Unfinished::Unavailable("it is away".into())); items.len()];
         }
         let too_many = self.too_many.load(Ordering::SeqCst);
         if too_many > 0 && items.len() >= too_many {
-            return vec![Outcome::Cancelled("it took too long".into()); items.len()];
+            return vec![Err(Unfinished::Cancelled("it took too long".into())); items.len()];
         }
         let poison = items.iter().find(|item| item.starts_with("poison"));
         if let (Some(poison), Some(fails)) = (poison, self.fails) {
@@ -96,7 +97,7 @@ impl Stage for Arc<Picky> {
         for item in items {
             *stored.entry(item.clone()).or_default() += 1;
         }
-        vec![Outcome::Done; items.len()]
+        vec![Ok(()); items.len()]
     }
 }
 
@@ -181,8 +182,8 @@ impl Bench {
 #[tokio::test]
 async fn a_message_that_is_refused_takes_no_neighbour_with_it() {
     let outcomes: [fn(&str) -> Outcome; 3] = [
-        |poison| Outcome::Drop(format!("refused: {poison}")),
-        |poison| Outcome::Retry(format!("failed: {poison}").into()),
+        |poison| Err(Unfinished::Drop(format!("refused: {poison}"))),
+        |poison| Err(Unfinished::Retry(format!("failed: {poison}").into())),
         |_| panic!("a stage that panics"),
     ];
     for fails in outcomes {

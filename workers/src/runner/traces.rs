@@ -8,7 +8,7 @@ use chatkeep_core::trace::{self, TraceContext};
 use tracing::field::Empty;
 use tracing::{Instrument as _, Span, info_span};
 
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, name_of};
 use crate::stages::StageName;
 
 tokio::task_local! {
@@ -78,9 +78,9 @@ impl CallSpans {
     /// Notes the outcomes. The spans end with this.
     pub(super) fn end(&self, outcomes: &[Outcome]) {
         for (span, outcome) in self.spans.iter().zip(outcomes) {
-            span.record("chatkeep.outcome", outcome.name());
-            if !matches!(outcome, Outcome::Done) {
-                trace::fail(span, outcome.name());
+            span.record("chatkeep.outcome", name_of(outcome));
+            if let Err(unfinished) = outcome {
+                trace::fail(span, unfinished.name());
             }
         }
     }

@@ -13,7 +13,7 @@ use super::batch::Batch;
 use super::traces::CallSpans;
 use super::{BACKOFF, Runner, Stage};
 use crate::log_failure;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Unfinished, name_of};
 use crate::stages::StageName;
 use crate::tap::EventStep;
 
@@ -104,10 +104,12 @@ impl<S: Stage> Runner<S> {
             let (mut waiting, mut settled) = (Batch::new(), Settled::default());
             for ((delivery, item), outcome) in part.into_pairs().zip(outcomes) {
                 match outcome {
-                    Outcome::Retry(_) | Outcome::Drop(_) | Outcome::Cancelled(_) if divide => {
+                    Err(Unfinished::Retry(_) | Unfinished::Drop(_) | Unfinished::Cancelled(_))
+                        if divide =>
+                    {
                         failed.push(delivery, item);
                     }
-                    Outcome::Unavailable(reason) | Outcome::Cancelled(reason) => {
+                    Err(Unfinished::Unavailable(reason) | Unfinished::Cancelled(reason)) => {
                         if waiting.is_empty() {
                             log_reason!(warn, reason, stage = %self.stage.name(), "waiting");
                             wait.goes_on(&reason);
@@ -115,7 +117,7 @@ impl<S: Stage> Runner<S> {
                         waiting.push(delivery, item);
                     }
                     outcome => {
-                        settled.add(outcome.name());
+                        settled.add(name_of(&outcome));
                         self.settle(delivery, &item, outcome).await;
                     }
                 }
@@ -170,7 +172,7 @@ impl<S: Stage> Runner<S> {
             }
         };
         metric::STAGE_SECONDS.record([stage.name().into()], started.elapsed());
-        let failed = |why: &str| vec![Outcome::Retry(why.into()); part.len()];
+        let failed = |why: &str| vec![Err(Unfinished::Retry(why.into())); part.len()];
         let (outcomes, divisible) = match done {
             Ok(Ok(outcomes)) if outcomes.len() == part.len() => (outcomes, true),
             Ok(Ok(_)) => (failed("the stage lost count of its events"), true),
@@ -187,31 +189,35 @@ impl<S: Stage> Runner<S> {
         let (stage, id) = (self.stage.name(), delivery.id.clone());
         self.tap.notify(stage.name(), &id, EventStep::from(&outcome));
         let settled = match outcome {
-            Outcome::Done => {
+            Ok(()) => {
                 debug!(stage = %stage, id, "done");
                 delivery.ack().await
             }
-            Outcome::Hold(reason) => {
+            Err(Unfinished::Hold(reason)) => {
                 let after = delay(delivery.attempt);
                 debug!(stage = %stage, id, reason = reason.text, "held");
                 self.held.note(&delivery);
                 delivery.retry(after).await
             }
-            Outcome::Retry(reason)
+            Err(Unfinished::Retry(reason))
                 if self.held.attempts(&delivery) >= self.settings.max_attempts =>
             {
                 self.give_up(item, &reason.text).await;
                 self.dead_letter(delivery, &reason.text).await;
                 Ok(())
             }
-            Outcome::Retry(reason) | Outcome::Unavailable(reason) | Outcome::Cancelled(reason) => {
+            Err(
+                Unfinished::Retry(reason)
+                | Unfinished::Unavailable(reason)
+                | Unfinished::Cancelled(reason),
+            ) => {
                 let after = delay(delivery.attempt);
                 let after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
                 let attempt = delivery.attempt;
                 log_reason!(warn, reason, stage = %stage, id, attempt, after_ms, "retrying");
                 delivery.retry(after).await
             }
-            Outcome::Drop(reason) => {
+            Err(Unfinished::Drop(reason)) => {
                 self.give_up(item, &reason).await;
                 self.dead_letter(delivery, &reason).await;
                 Ok(())

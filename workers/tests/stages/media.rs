@@ -14,7 +14,7 @@ use chatkeep_store::{MediaRecord, MediaStatus};
 use chatkeep_workers::jobs::media_job;
 use chatkeep_workers::media::{ContentThrottle, Lane, Media, PendingMediaJob};
 use chatkeep_workers::periodic::PeriodicJob as _;
-use chatkeep_workers::{Outcome, Stage as _, StageName};
+use chatkeep_workers::{Stage as _, StageName, Unfinished};
 use futures_util::FutureExt as _;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -414,12 +414,12 @@ async fn files_wait_while_the_disk_is_low_or_has_no_room_for_them() {
     let job = [stage.decode(&job.payload).unwrap()];
     bench.disk.record(DISK_RESERVE - 1);
     let outcomes = stage.handle(&job).await;
-    assert!(matches!(outcomes[..], [Outcome::Unavailable(_)]), "the disk is low");
+    assert!(matches!(outcomes[..], [Err(Unfinished::Unavailable(_))]), "the disk is low");
     // Enough to resume, and less than this file needs: it makes way for others until the reminder.
     bench.disk.record(DISK_RESERVE * 2);
     bench.disk.record(DISK_RESERVE + 3);
     assert!(!bench.disk.is_low());
-    assert_eq!(stage.handle(&job).await, [Outcome::Done], "the file would use the reserve");
+    assert_eq!(stage.handle(&job).await, [Ok(())], "the file would use the reserve");
     assert_eq!(record(&bench, &group, &sent).await.status, MediaStatus::Pending);
     assert_eq!((bench.calls("/content"), blobs(&bench)), (0, 0), "nothing was asked for");
     bench.disk.record(DISK_RESERVE * 2);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chatkeep_bus::Outgoing;
-use chatkeep_workers::{Outcome, Stage, StageName};
+use chatkeep_workers::{Outcome, Stage, StageName, Unfinished};
 
 use super::bench::{ATTEMPTS, Bench, LEASE, skip, until};
 use super::faults::{Death, deaths};
@@ -84,7 +84,7 @@ async fn publish(bench: &Bench, texts: &[&str]) {
 }
 
 fn retry(_: &str, _: u32) -> Outcome {
-    Outcome::Retry("not now".into())
+    Err(Unfinished::Retry("not now".into()))
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ async fn a_failing_message_comes_back_after_ever_longer_pauses_and_is_put_aside_
 #[tokio::test]
 async fn a_message_that_succeeds_at_its_last_attempt_is_no_dead_letter() {
     let outcome = |_: &str, times| {
-        if times < ATTEMPTS { Outcome::Retry("not now".into()) } else { Outcome::Done }
+        if times < ATTEMPTS { Err(Unfinished::Retry("not now".into())) } else { Ok(()) }
     };
     let (bench, stage) = (Bench::new().await, Script::new(outcome));
     publish(&bench, &["a"]).await;
@@ -124,7 +124,7 @@ async fn a_message_that_succeeds_at_its_last_attempt_is_no_dead_letter() {
 #[tokio::test]
 async fn what_comes_again_is_handled_alone() {
     let once = |text: &str, times| {
-        if text.starts_with("late") && times == 1 { retry(text, times) } else { Outcome::Done }
+        if text.starts_with("late") && times == 1 { retry(text, times) } else { Ok(()) }
     };
     let (bench, stage) = (Bench::new().await, Script::new(once));
     publish(&bench, &["late 1", "late 2"]).await;
@@ -155,7 +155,7 @@ async fn pauses_outlive_the_process() {
 
 #[tokio::test]
 async fn a_retried_dead_letter_is_for_the_stage_that_gave_it_up_alone() {
-    let refuse = |_: &str, _| Outcome::Drop("never".to_owned());
+    let refuse = |_: &str, _| Err(Unfinished::Drop("never".to_owned()));
     let (bench, stage) = (Bench::new().await, Script::new(refuse));
     publish(&bench, &["a"]).await;
     bench.drain(stage.clone()).await;
@@ -166,7 +166,7 @@ async fn a_retried_dead_letter_is_for_the_stage_that_gave_it_up_alone() {
     assert!(!bench.bus.retry_dead_letter(&letter.id).await.unwrap(), "it is on its way");
     assert_eq!(bench.backlog(StageName::Backup).await, 1);
     assert_eq!(bench.backlog(StageName::Members).await, others);
-    let patient = Script::new(|_, _| Outcome::Done);
+    let patient = Script::new(|_, _| Ok(()));
     assert_eq!(bench.drain(patient.clone()).await, 1);
     assert_eq!(patient.times("a"), 1);
     assert!(bench.dead_letters().await.is_empty());
@@ -177,7 +177,7 @@ async fn wherever_a_process_dies_every_message_is_handled() {
     let texts: Vec<_> = (0..20).map(|n| format!("m{n}")).collect();
     let texts: Vec<_> = texts.iter().map(String::as_str).collect();
     for death in deaths() {
-        let (mut bench, stage) = (Bench::new().await, Script::new(|_, _| Outcome::Done));
+        let (mut bench, stage) = (Bench::new().await, Script::new(|_, _| Ok(())));
         publish(&bench, &texts).await;
         bench.die(stage.clone(), death).await;
         let handled = stage.seen.lock().unwrap().clone();
@@ -194,7 +194,7 @@ async fn wherever_a_process_dies_every_message_is_handled() {
 
 #[tokio::test]
 async fn a_message_that_kills_every_process_is_put_aside_after_three_times_the_attempts() {
-    let (mut bench, stage) = (Bench::new().await, Script::new(|_, _| Outcome::Done));
+    let (mut bench, stage) = (Bench::new().await, Script::new(|_, _| Ok(())));
     publish(&bench, &["killer"]).await;
     for _ in 0..ATTEMPTS * 3 {
         bench.die(stage.clone(), (Death::BeforeWork, 0)).await;
@@ -212,9 +212,9 @@ async fn a_message_that_kills_every_process_is_put_aside_after_three_times_the_a
 #[tokio::test]
 async fn each_message_has_its_own_outcome() {
     let outcome = |text: &str, times: u32| match text {
-        "later" if times == 1 => Outcome::Retry("not now".into()),
-        "never" => Outcome::Drop("refused".to_owned()),
-        _ => Outcome::Done,
+        "later" if times == 1 => Err(Unfinished::Retry("not now".into())),
+        "never" => Err(Unfinished::Drop("refused".to_owned())),
+        _ => Ok(()),
     };
     let (bench, stage) = (Bench::new().await, Script::new(outcome));
     // The first message is taken alone; the others are one call.
@@ -271,7 +271,7 @@ impl Stage for Odd {
                 Fault::Stall => std::future::pending().await,
             }
         }
-        vec![Outcome::Done; items.len()]
+        vec![Ok(()); items.len()]
     }
 }
 
@@ -345,15 +345,17 @@ impl Stage for Waiting {
     async fn handle(&self, items: &[String]) -> Vec<Outcome> {
         let over = self.over.load(Ordering::SeqCst);
         let outcome = |item: &String| match item.as_str() {
-            "waits" if over < 1 => Outcome::Unavailable("it is away".into()),
-            text if text.starts_with("fails") && items.len() > 1 => Outcome::Retry("no".into()),
-            text if text.starts_with("fails") && over < 2 => {
-                Outcome::Unavailable("it is away again".into())
+            "waits" if over < 1 => Err(Unfinished::Unavailable("it is away".into())),
+            text if text.starts_with("fails") && items.len() > 1 => {
+                Err(Unfinished::Retry("no".into()))
             }
-            _ => Outcome::Done,
+            text if text.starts_with("fails") && over < 2 => {
+                Err(Unfinished::Unavailable("it is away again".into()))
+            }
+            _ => Ok(()),
         };
         let outcomes: Vec<_> = items.iter().map(outcome).collect();
-        let waits = |outcome: &Outcome| matches!(outcome, Outcome::Unavailable(_));
+        let waits = |outcome: &Outcome| matches!(outcome, Err(Unfinished::Unavailable(_)));
         if let Some(nth) = outcomes.iter().position(waits) {
             self.waits.lock().unwrap().push(items[nth].clone());
         }
