@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::{App, ProcessRoles, Role};
+use super::{App, ProcessRole, ProcessRoles};
 
 /// Interval between checks: shorter than a reserve takes to be filled.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -52,7 +52,7 @@ impl DiskMonitor {
             folder: config.data.clone(),
             name: "data",
             work: "ingress",
-            reserve: if roles.roles.contains(&Role::Ingress) {
+            reserve: if roles.roles.contains(&ProcessRole::Ingress) {
                 reserves.ingress.clone()
             } else {
                 DiskReserve::new(0)
@@ -61,7 +61,7 @@ impl DiskMonitor {
             consequence: "webhooks are answered 503",
         }];
         if let BlobsKind::Folder(folder) = &config.blobs
-            && roles.roles.contains(&Role::Worker)
+            && roles.roles.contains(&ProcessRole::Worker)
         {
             folders.push(GuardedFolder {
                 folder: folder.clone(),

@@ -29,7 +29,7 @@ use chatkeep_workers::notices::UsageNotifier;
 use chatkeep_workers::periodic::PeriodicJobs;
 use chatkeep_workers::supervisor::Supervisor;
 
-use super::{App, Role};
+use super::{App, ProcessRole};
 
 impl App {
     /// Creates the list of periodic jobs of this process, empty at first.
@@ -43,10 +43,10 @@ impl App {
         let roles = &self.process_roles.roles;
         let (store, clock) = (self.store.clone(), Arc::clone(&self.clock));
         let maintenance = Maintenance { store, clock };
-        if roles.contains(&Role::Ingress) {
+        if roles.contains(&ProcessRole::Ingress) {
             jobs.add(IngressPresence(maintenance.clone()));
         }
-        if roles.contains(&Role::Api) {
+        if roles.contains(&ProcessRole::Api) {
             jobs.add(IdempotencyPurge(maintenance.clone()));
             jobs.add(UseRecords(maintenance.clone()));
             jobs.add(PictureSweep(self.services.pictures.clone()));
@@ -54,7 +54,7 @@ impl App {
             jobs.add(SessionPurge(self.services.sessions.clone()));
             jobs.add(UnansweredFigures(self.services.assistant.clone()));
         }
-        if roles.contains(&Role::Worker) {
+        if roles.contains(&ProcessRole::Worker) {
             self.start_worker_jobs(jobs, &maintenance);
             self.start_snapshots(jobs);
             if matches!(self.config.database, Database::Sqlite) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use chatkeep_core::config::{Config, Database};
 
-use super::{ProcessRoles, Role};
+use super::{ProcessRole, ProcessRoles};
 
 /// Memory in bytes of everything that no setting bounds: code, connections, caches of names.
 const UNBOUNDED_PARTS: u64 = 128 * MIB;
@@ -52,13 +52,21 @@ fn bounds(config: &Config, process_roles: &ProcessRoles) -> Vec<(&'static str, u
     let memory = &config.memory;
     let all = [
         (
-            has(Role::Ingress) || has(Role::Api),
+            has(ProcessRole::Ingress) || has(ProcessRole::Api),
             "http.max_bodies_bytes",
             bytes(config.http.max_bodies),
         ),
-        (has(Role::Worker) || has(Role::Api), "memory.assistant_bytes", memory.assistant_bytes),
+        (
+            has(ProcessRole::Worker) || has(ProcessRole::Api),
+            "memory.assistant_bytes",
+            memory.assistant_bytes,
+        ),
         // A rebuild takes as much once more.
-        (has(Role::Search), "memory.index_bytes", bytes(memory.index_bytes).saturating_mul(2)),
+        (
+            has(ProcessRole::Search),
+            "memory.index_bytes",
+            bytes(memory.index_bytes).saturating_mul(2),
+        ),
         (
             matches!(config.database, Database::Sqlite),
             "memory.database_bytes",
@@ -126,7 +134,7 @@ mod tests {
     fn settings_that_allow_too_much_are_named_for_the_roles_that_use_them() {
         let config = Config::load(Sources::default()).unwrap();
         let all = ProcessRoles::default();
-        let search = ProcessRoles { roles: [Role::Search].into(), ..all.clone() };
+        let search = ProcessRoles { roles: [ProcessRole::Search].into(), ..all.clone() };
         assert_eq!(exceeded(&config, &all, 2_048 * MIB), None);
         let warning = exceeded(&config, &all, 512 * MIB).unwrap();
         for part in ["http.max_bodies_bytes = 256 MiB", "memory.assistant_bytes", "it has 512 MiB"]

@@ -59,7 +59,7 @@ pub use open::{
 use outages::Outages;
 pub use preflight::PreflightError;
 pub(crate) use preflight::{address_warnings, known_problems, snapshot_warning};
-pub use process_roles::{ProcessRoles, Role};
+pub use process_roles::{ProcessRole, ProcessRoles};
 use registry::Registration;
 pub use secrets::LiveSecrets;
 use stages::Starter;
@@ -227,7 +227,7 @@ impl App {
         supervisor: &Supervisor,
         jobs: &PeriodicJobs,
     ) -> anyhow::Result<()> {
-        if !self.process_roles.roles.contains(&Role::Worker) {
+        if !self.process_roles.roles.contains(&ProcessRole::Worker) {
             return Ok(());
         }
         Starter { app: self, supervisor, jobs }.start().await

@@ -4,7 +4,7 @@ use chatkeep_core::config::{BlobsKind, BusKind, Config};
 use chatkeep_services::snapshots::SnapshotService;
 use url::{Host, Url};
 
-use super::{ProcessRoles, Role};
+use super::{ProcessRole, ProcessRoles};
 
 /// Missing setting that a role of the process needs. Ends the process with exit code 2.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +23,7 @@ pub(super) fn preflight_check(
 }
 
 /// Check of a combination of settings: returns what is wrong for a process with these roles.
-type Check = fn(&Config, &dyn Fn(Role) -> bool) -> Option<String>;
+type Check = fn(&Config, &dyn Fn(ProcessRole) -> bool) -> Option<String>;
 
 /// Every check, with the settings that it reads; one that ends in a dot is a section.
 const CHECKS: [(&[&str], Check); 6] = [
@@ -53,9 +53,9 @@ pub(crate) fn known_problems(
 }
 
 /// Names an embedded bus that one process would fill and another one read.
-fn split_bus(config: &Config, has: &dyn Fn(Role) -> bool) -> Option<String> {
-    let is_split =
-        matches!(config.bus, BusKind::Embedded) && has(Role::Ingress) != has(Role::Worker);
+fn split_bus(config: &Config, has: &dyn Fn(ProcessRole) -> bool) -> Option<String> {
+    let is_split = matches!(config.bus, BusKind::Embedded)
+        && has(ProcessRole::Ingress) != has(ProcessRole::Worker);
     is_split.then(|| {
         "the embedded bus works within one process: run ingress and worker together (--roles), or \
          set CHATKEEP_BUS to nats://…"
@@ -64,20 +64,20 @@ fn split_bus(config: &Config, has: &dyn Fn(Role) -> bool) -> Option<String> {
 }
 
 /// Names a schedule of snapshots without a place for them.
-fn placeless_snapshots(config: &Config, has: &dyn Fn(Role) -> bool) -> Option<String> {
+fn placeless_snapshots(config: &Config, has: &dyn Fn(ProcessRole) -> bool) -> Option<String> {
     let is_placeless = config.snapshot.every.is_some() && config.snapshot.target.is_none();
-    (is_placeless && has(Role::Worker)).then(|| {
+    (is_placeless && has(ProcessRole::Worker)).then(|| {
         "CHATKEEP_SNAPSHOT_EVERY_HOURS needs a place: set CHATKEEP_SNAPSHOT_TARGET".to_owned()
     })
 }
 
 /// Names settings of snapshots that cannot work, or would remove files of messages.
-fn wrong_snapshots(config: &Config, _has: &dyn Fn(Role) -> bool) -> Option<String> {
+fn wrong_snapshots(config: &Config, _has: &dyn Fn(ProcessRole) -> bool) -> Option<String> {
     SnapshotService::check_settings(config).err().map(|error| error.to_string())
 }
 
 /// Names an address on which two servers of the process would listen.
-fn shared_listen(config: &Config, _has: &dyn Fn(Role) -> bool) -> Option<String> {
+fn shared_listen(config: &Config, _has: &dyn Fn(ProcessRole) -> bool) -> Option<String> {
     let (listen, metrics) = (config.listen, config.metrics.listen?);
     let is_one = listen.ip() == metrics.ip()
         || listen.ip().is_unspecified()
@@ -92,9 +92,9 @@ fn shared_listen(config: &Config, _has: &dyn Fn(Role) -> bool) -> Option<String>
 
 /// Names an address that others can reach without the one by which they do: links and sign-in would
 /// lead nowhere, and nothing says that TLS is in front.
-fn unsafe_listen(config: &Config, has: &dyn Fn(Role) -> bool) -> Option<String> {
+fn unsafe_listen(config: &Config, has: &dyn Fn(ProcessRole) -> bool) -> Option<String> {
     let is_local = config.listen.ip().to_canonical().is_loopback();
-    let serves = has(Role::Ingress) || has(Role::Api);
+    let serves = has(ProcessRole::Ingress) || has(ProcessRole::Api);
     if is_local || !serves || config.api.base_url.is_some() || config.api.proxies > 0 {
         return None;
     }
@@ -110,7 +110,7 @@ fn unsafe_listen(config: &Config, has: &dyn Fn(Role) -> bool) -> Option<String> 
 pub(crate) fn snapshot_warning(config: &Config, process_roles: &ProcessRoles) -> Option<String> {
     let snapshot = &config.snapshot;
     let is_unscheduled = snapshot.target.is_some() && snapshot.every.is_none();
-    (is_unscheduled && process_roles.roles.contains(&Role::Worker)).then(|| {
+    (is_unscheduled && process_roles.roles.contains(&ProcessRole::Worker)).then(|| {
         "snapshot.target has no schedule, so that no snapshot is made by itself: set \
          snapshot.every_hours, such as 24"
             .to_owned()
@@ -169,14 +169,24 @@ fn is_plain(address: &str) -> bool {
 }
 
 /// Names all missing secrets at once, so that nobody has to start the program once for each.
-fn missing_secrets(config: &Config, has: &dyn Fn(Role) -> bool) -> Option<String> {
+fn missing_secrets(config: &Config, has: &dyn Fn(ProcessRole) -> bool) -> Option<String> {
     let mut missing = Vec::new();
     for bot in &config.line {
-        if has(Role::Ingress) && bot.channel_secret.is_none() {
-            missing.push((&bot.channel_secret_variable, "channel secret", bot, Role::Ingress));
+        if has(ProcessRole::Ingress) && bot.channel_secret.is_none() {
+            missing.push((
+                &bot.channel_secret_variable,
+                "channel secret",
+                bot,
+                ProcessRole::Ingress,
+            ));
         }
-        if has(Role::Worker) && bot.access_token.is_none() {
-            missing.push((&bot.access_token_variable, "channel access token", bot, Role::Worker));
+        if has(ProcessRole::Worker) && bot.access_token.is_none() {
+            missing.push((
+                &bot.access_token_variable,
+                "channel access token",
+                bot,
+                ProcessRole::Worker,
+            ));
         }
     }
     if missing.is_empty() {
@@ -213,7 +223,10 @@ mod tests {
     #[test]
     fn others_are_served_only_where_their_address_or_a_proxy_is_named() {
         let all = ProcessRoles::default();
-        let worker = ProcessRoles { roles: [Role::Worker, Role::Search].into(), ..all.clone() };
+        let worker = ProcessRoles {
+            roles: [ProcessRole::Worker, ProcessRole::Search].into(),
+            ..all.clone()
+        };
         let check = |environment: &[(&str, &str)], roles: &ProcessRoles| {
             let mut config = config(environment);
             config.bus = BusKind::Nats("nats://bus".to_owned().into());
@@ -252,7 +265,7 @@ mod tests {
     fn everything_that_hinders_the_start_is_named_at_once() {
         let config = config(&[("LISTEN", "0.0.0.0:1"), ("SNAPSHOT_EVERY_HOURS", "24")]);
         let all = ProcessRoles::default();
-        let ingress = ProcessRoles { roles: [Role::Ingress].into(), ..all.clone() };
+        let ingress = ProcessRoles { roles: [ProcessRole::Ingress].into(), ..all.clone() };
         assert_eq!(preflight_problems(&config, &all).len(), 2);
         let error = preflight_check(&config, &all).unwrap_err().to_string();
         for setting in ["CHATKEEP_LISTEN", "CHATKEEP_SNAPSHOT_TARGET"] {

@@ -12,7 +12,7 @@ use super::{attach_bus, no_bus, open_bus};
 
 /// Role of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
+pub enum ProcessRole {
     /// Receives webhooks.
     Ingress,
     /// Serves REST calls.
@@ -23,7 +23,7 @@ pub enum Role {
     Search,
 }
 
-impl Role {
+impl ProcessRole {
     /// All roles.
     pub const ALL: [Self; 4] = [Self::Ingress, Self::Api, Self::Worker, Self::Search];
 
@@ -46,13 +46,13 @@ impl Role {
 /// Roles and stages of a process.
 #[derive(Clone, Debug)]
 pub struct ProcessRoles {
-    pub roles: BTreeSet<Role>,
+    pub roles: BTreeSet<ProcessRole>,
     pub stages: BTreeSet<StageName>,
 }
 
 impl Default for ProcessRoles {
     fn default() -> Self {
-        Self { roles: Role::ALL.into(), stages: StageName::ALL.into() }
+        Self { roles: ProcessRole::ALL.into(), stages: StageName::ALL.into() }
     }
 }
 
@@ -60,7 +60,8 @@ impl ProcessRoles {
     /// Opens the bus as these roles need it, with the consumers of all stages. A process that only
     /// serves REST calls and searches attaches beside the one that owns the embedded bus.
     pub(super) async fn bus(&self, config: &Config, clock: SharedClock) -> anyhow::Result<Bus> {
-        let beside = self.roles.iter().all(|role| matches!(role, Role::Api | Role::Search));
+        let beside =
+            self.roles.iter().all(|role| matches!(role, ProcessRole::Api | ProcessRole::Search));
         if matches!(config.bus, BusKind::Embedded) && beside {
             return attach_bus(config, clock).await;
         }

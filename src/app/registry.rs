@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::{PreflightError, ProcessRoles, Role};
+use super::{PreflightError, ProcessRole, ProcessRoles};
 
 /// Interval between heartbeats; several may fail before the others consider this process dead.
 const HEARTBEAT: Duration = Duration::from_secs(5);
@@ -366,7 +366,7 @@ fn difference(own: &NewProcess, other: &NewProcess) -> String {
 impl ProcessRoles {
     /// Returns the stages that a process with these roles runs.
     pub(super) fn stages(&self) -> impl Iterator<Item = StageName> {
-        let worker = self.roles.contains(&Role::Worker);
+        let worker = self.roles.contains(&ProcessRole::Worker);
         // External media runs wherever media does.
         let external = self.stages.contains(&StageName::Media).then_some(StageName::ExternalMedia);
         let stages: BTreeSet<_> = self.stages.iter().copied().chain(external).collect();

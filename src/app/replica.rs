@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use super::consumers::ConsumerMonitor;
-use super::{App, ProcessRoles, Role, index_folder};
+use super::{App, ProcessRole, ProcessRoles, index_folder};
 
 /// Topic of the broadcast that the event log has grown.
 const LOGGED: &str = "logged";
@@ -33,7 +33,7 @@ pub(super) async fn open(
     store: &Store,
     clock: &SharedClock,
 ) -> anyhow::Result<Option<Replica>> {
-    if !process_roles.roles.contains(&Role::Search) {
+    if !process_roles.roles.contains(&ProcessRole::Search) {
         return Ok(None);
     }
     let options = WriterOptions { memory: config.memory.index_bytes, ..WriterOptions::default() };
@@ -90,7 +90,7 @@ impl App {
     /// Monitors the durable consumers, where this process publishes or consumes their messages.
     pub(super) async fn maintain_consumers(&self, supervisor: &Supervisor) -> anyhow::Result<()> {
         let roles = &self.process_roles.roles;
-        if !roles.contains(&Role::Ingress) && !roles.contains(&Role::Worker) {
+        if !roles.contains(&ProcessRole::Ingress) && !roles.contains(&ProcessRole::Worker) {
             return Ok(());
         }
         let limits = &self.config.bus_limits;

@@ -21,7 +21,7 @@ use chatkeep_http::{
 use chatkeep_ingress::{Ingress, IngressBot, IngressBots};
 use chatkeep_workers::supervisor::Supervisor;
 
-use super::{App, Role};
+use super::{App, ProcessRole};
 use crate::login::Login;
 use crate::oauth::OAuth;
 use crate::{login, oauth, ops};
@@ -32,9 +32,9 @@ impl App {
         let health = self.health.clone();
         let disk = vec![self.disk.ingress.clone(), self.disk.media.clone()];
         let roles = &self.process_roles.roles;
-        let waiting = if roles.contains(&Role::Ingress) {
+        let waiting = if roles.contains(&ProcessRole::Ingress) {
             ops::ReplicaWaiting::Never
-        } else if roles.contains(&Role::Api) {
+        } else if roles.contains(&ProcessRole::Api) {
             ops::ReplicaWaiting::AtFirst
         } else {
             ops::ReplicaWaiting::Always
@@ -43,10 +43,10 @@ impl App {
         let search = replica.map(|replica| ops::SearchReadiness::new(replica, waiting));
         let (bus, store) = (self.bus.clone(), self.store.clone());
         let mut router = ops::router(ops::Ready { bus, store, health, disk, search });
-        if roles.contains(&Role::Ingress) {
+        if roles.contains(&ProcessRole::Ingress) {
             router = router.merge(self.ingress()?);
         }
-        if roles.contains(&Role::Api) {
+        if roles.contains(&ProcessRole::Api) {
             let (callers, console) = self.callers(supervisor)?;
             // Around all of them: a path that nobody knows has its page, too.
             router = router

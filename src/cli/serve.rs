@@ -16,7 +16,7 @@ use tracing::{error, info, warn};
 
 use super::signals::on_signal_or_reload;
 use super::{Context, CreatingContext};
-use crate::app::{App, LiveSecrets, PreflightError, ProcessRoles, Role};
+use crate::app::{App, LiveSecrets, PreflightError, ProcessRole, ProcessRoles};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ServeArgs {
@@ -120,9 +120,14 @@ impl RolesArgs {
     /// Returns an error that names a value which is none.
     pub(super) fn process_roles(&self) -> Result<ProcessRoles, PreflightError> {
         let all = ProcessRoles::default();
-        let roles =
-            chosen("--roles", &self.roles, all.roles, Role::parse, "ingress, api, worker, search")?;
-        if !self.stages.is_empty() && !roles.contains(&Role::Worker) {
+        let roles = chosen(
+            "--roles",
+            &self.roles,
+            all.roles,
+            ProcessRole::parse,
+            "ingress, api, worker, search",
+        )?;
+        if !self.stages.is_empty() && !roles.contains(&ProcessRole::Worker) {
             let why = "--stages chooses stages of the role worker, which --roles leaves out";
             return Err(PreflightError(why.to_owned()));
         }
@@ -187,7 +192,7 @@ mod tests {
                 .to_string()
         };
         assert!(args(&["api"], &["media"]).contains("--stages"));
-        for role in Role::ALL {
+        for role in ProcessRole::ALL {
             assert!(help("roles").contains(role.name()), "{role:?}");
             assert!(args(&["cook"], &[]).contains(role.name()), "{role:?}");
         }

@@ -21,7 +21,7 @@ use indicatif::{HumanBytes, HumanDuration};
 use tokio::time::Instant;
 
 use super::{Context, is_wrong, table};
-use crate::app::{self, PreflightError, Role};
+use crate::app::{self, PreflightError, ProcessRole};
 use crate::private::check_owner;
 
 /// Interval between two questions to other machines, which `--watch` does not repeat each time.
@@ -220,7 +220,7 @@ fn age(seconds: u64) -> String {
 }
 
 fn process(process: &ProcessStatus) -> Vec<String> {
-    let all = Role::ALL.len() == process.roles.len();
+    let all = ProcessRole::ALL.len() == process.roles.len();
     let search = process.search.as_ref();
     vec![
         format!("{} on {}", process.pid, process.host),

@@ -8,7 +8,7 @@ use chatkeep_bus::{Bus, BusState};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{BusRecord, Store};
 use chatkeep_workers::StageName;
-use chatkeep_workers::periodic::{FirstRun, JobFailure, PeriodicJob, Scope};
+use chatkeep_workers::periodic::{FirstRun, JobFailure, JobScope, PeriodicJob};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
@@ -59,7 +59,7 @@ impl PeriodicJob for BusLosses {
     const PERIOD: Duration = Duration::from_mins(1);
     const FAILURE: &'static str = "cannot compare the bus with its last state";
     const FIRST_RUN: FirstRun = FirstRun::Now;
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
     /// A wrong clock would record a wrong time of what was lost.
     const GOES_BY_AGE: bool = true;
 

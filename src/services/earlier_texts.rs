@@ -9,7 +9,7 @@ use std::time::Duration;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Store, StoreError};
-use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
+use chatkeep_workers::periodic::{JobFailure, JobScope, PeriodicJob};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
@@ -33,7 +33,7 @@ impl PeriodicJob for EarlierTextErasure {
     const NAME: &'static str = "earlier_texts";
     const PERIOD: Duration = Duration::from_mins(1);
     const FAILURE: &'static str = "cannot erase earlier texts";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         self.round(PAUSE, stop).await?;

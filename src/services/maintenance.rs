@@ -6,7 +6,7 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::SharedClock;
 use chatkeep_store::Store;
 use chatkeep_workers::log_failure;
-use chatkeep_workers::periodic::{FirstRun, JobFailure, PeriodicJob, Scope};
+use chatkeep_workers::periodic::{FirstRun, JobFailure, JobScope, PeriodicJob};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -103,7 +103,7 @@ impl PeriodicJob for FutureTimes {
     const NAME: &'static str = "future_times";
     const PERIOD: Duration = Duration::from_hours(1);
     const FAILURE: &'static str = "cannot reset times that a wrong clock recorded";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
     const GOES_BY_AGE: bool = true;
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
@@ -119,7 +119,7 @@ impl PeriodicJob for IdempotencyPurge {
     const NAME: &'static str = "idempotency_purge";
     const PERIOD: Duration = PURGE;
     const FAILURE: &'static str = "cannot purge old responses";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
     const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
@@ -156,7 +156,7 @@ impl PeriodicJob for ActivityPurge {
     const NAME: &'static str = "activity_purge";
     const PERIOD: Duration = Duration::from_hours(1);
     const FAILURE: &'static str = "cannot purge the activity log";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
     const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
@@ -174,7 +174,7 @@ impl PeriodicJob for OutboxPurge {
     const NAME: &'static str = "outbox_purge";
     const PERIOD: Duration = PURGE;
     const FAILURE: &'static str = "cannot purge old events";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
     const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
@@ -189,7 +189,7 @@ impl PeriodicJob for ExpiredWebhooks {
     const NAME: &'static str = "expired_webhooks";
     const PERIOD: Duration = Duration::from_secs(30);
     const FAILURE: &'static str = "cannot find webhooks of expired keys";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
     const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
@@ -208,7 +208,7 @@ impl PeriodicJob for RowPurge {
     const NAME: &'static str = "row_purge";
     const PERIOD: Duration = PURGE;
     const FAILURE: &'static str = "cannot purge old rows";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
     const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
@@ -228,7 +228,7 @@ impl PeriodicJob for InterruptedReplies {
     const NAME: &'static str = "interrupted_replies";
     const PERIOD: Duration = SWEEP;
     const FAILURE: &'static str = "cannot find interrupted replies";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
     const GOES_BY_AGE: bool = true;
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
@@ -271,7 +271,7 @@ impl PeriodicJob for SessionPurge {
     const NAME: &'static str = "session_purge";
     const PERIOD: Duration = Duration::from_mins(10);
     const FAILURE: &'static str = "cannot remove old sessions";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
     const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {

@@ -8,7 +8,7 @@ use chatkeep_core::outage::Work;
 use chatkeep_core::time::SharedClock;
 use chatkeep_store::{CLAIM, SWEEP_LEASE, Store, StoreError};
 use chatkeep_workers::log_failure;
-use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
+use chatkeep_workers::periodic::{JobFailure, JobScope, PeriodicJob};
 use futures_util::StreamExt as _;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -57,7 +57,7 @@ impl PeriodicJob for OrphanSweeper {
     /// Retracted files are gone after about this.
     const PERIOD: Duration = Duration::from_mins(1);
     const FAILURE: &'static str = "cannot look for media that nobody holds";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let mut deleted = 0;
@@ -73,7 +73,7 @@ impl PeriodicJob for UploadSweeper {
     const NAME: &'static str = "upload_sweep";
     const PERIOD: Duration = Duration::from_hours(1);
     const FAILURE: &'static str = "the media store cannot be swept";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
     const GOES_BY_AGE: bool = true;
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {

@@ -13,7 +13,7 @@ use chatkeep_core::random;
 use chatkeep_core::time::SharedClock;
 use chatkeep_store::{ChannelJob, Store, StoreError};
 use chatkeep_workers::log_failure;
-use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
+use chatkeep_workers::periodic::{JobFailure, JobScope, PeriodicJob};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
@@ -171,7 +171,7 @@ impl PeriodicJob for JobPurge {
     const NAME: &'static str = "channel_job_purge";
     const PERIOD: Duration = Duration::from_hours(1);
     const FAILURE: &'static str = "cannot purge old jobs";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
     const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {

@@ -11,7 +11,7 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::metric;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Removed, Store, StoreError};
-use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
+use chatkeep_workers::periodic::{JobFailure, JobScope, PeriodicJob};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
@@ -45,7 +45,7 @@ impl PeriodicJob for Retention {
     const NAME: &'static str = "retention";
     const PERIOD: Duration = Duration::from_mins(10);
     const FAILURE: &'static str = "cannot remove outdated messages";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
     const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {

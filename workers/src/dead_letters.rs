@@ -2,7 +2,7 @@
 //! were retracted or deleted meanwhile, and of people who were erased, are dropped, whether or not
 //! the message was ever stored.
 //!
-//! Each letter is read once; only its trace stays in memory. A letter is checked when it is read,
+//! Each letter is read once; only its origin stays in memory. A letter is checked when it is read,
 //! and the known ones of a channel whenever something was retracted there: a retraction leaves a
 //! note in the store in its own transaction. Several processes may do this on one bus. Notes are
 //! read before letters, and settled only by a process that has read every letter then, so a letter
@@ -22,16 +22,16 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::outcome::Unfinished;
-use crate::periodic::{JobFailure, PeriodicJob, Scope};
+use crate::periodic::{JobFailure, JobScope, PeriodicJob};
 
-/// Interval after which every letter is read anew: expired ones are dropped, and traces of letters
+/// Interval after which every letter is read anew: expired ones are dropped, and origins of letters
 /// that were dropped elsewhere are removed.
 const REREAD_INTERVAL: Duration = Duration::from_hours(6);
-/// Batch size of reading letters and checking traces.
+/// Batch size of reading letters and checking origins.
 const PAGE: usize = 200;
 /// Maximum number of letters read in one tick; the next tick continues.
 const LETTERS: usize = 2_000;
-/// Maximum number of letters whose traces are in memory. If there are more, all are read anew
+/// Maximum number of letters whose origins are in memory. If there are more, all are read anew
 /// whenever something is retracted.
 const MAX_CHECKED: usize = 100_000;
 /// Maximum number of channels handled in one tick.
@@ -49,7 +49,7 @@ pub struct DeadLetterCare {
     since: Option<Timestamp>,
     /// Traces of letters, by their ids.
     known: BTreeMap<String, EventOrigin>,
-    /// `true` if there are letters whose traces are not in memory.
+    /// `true` if there are letters whose origins are not in memory.
     overflown: bool,
     /// Notes that are being handled.
     notes: Vec<Retraction>,
@@ -108,11 +108,11 @@ impl DeadLetterCare {
             let letters = self.bus.dead_letters_after(self.after.as_deref(), PAGE).await?;
             let last = letters.len() < PAGE;
             let after = letters.last().map(|letter| letter.id.clone());
-            let traces =
-                letters.iter().filter_map(|letter| Some((letter.id.clone(), trace(letter)?)));
-            let mut traces: BTreeMap<_, _> = traces.collect();
-            dropped += self.drop_gone(&mut traces, now).await?;
-            self.remember(traces);
+            let origins =
+                letters.iter().filter_map(|letter| Some((letter.id.clone(), origin(letter)?)));
+            let mut origins: BTreeMap<_, _> = origins.collect();
+            dropped += self.drop_gone(&mut origins, now).await?;
+            self.remember(origins);
             self.after = after.or(self.after.take());
             if last {
                 return Ok((dropped, true));
@@ -121,10 +121,10 @@ impl DeadLetterCare {
         Ok((dropped, false))
     }
 
-    fn remember(&mut self, traces: BTreeMap<String, EventOrigin>) {
-        for (letter, trace) in traces {
+    fn remember(&mut self, origins: BTreeMap<String, EventOrigin>) {
+        for (letter, origin) in origins {
             if self.known.len() < MAX_CHECKED {
-                self.known.insert(letter, trace);
+                self.known.insert(letter, origin);
             } else {
                 self.overflown = true;
             }
@@ -138,8 +138,8 @@ impl DeadLetterCare {
         }
         let channels: BTreeSet<ChannelId> =
             self.notes.iter().map(|note| note.channel.clone()).collect();
-        let concerned = |_: &String, trace: &mut EventOrigin| {
-            channels.contains(&trace.channel) || channels.contains(&trace.chat)
+        let concerned = |_: &String, origin: &mut EventOrigin| {
+            channels.contains(&origin.channel) || channels.contains(&origin.chat)
         };
         let mut concerned: Vec<_> = self.known.extract_if(.., concerned).collect();
         let mut dropped = 0;
@@ -163,18 +163,18 @@ impl DeadLetterCare {
     /// Drops the letters that have to go, and removes them. Returns how many were there.
     async fn drop_gone(
         &self,
-        traces: &mut BTreeMap<String, EventOrigin>,
+        origins: &mut BTreeMap<String, EventOrigin>,
         now: Timestamp,
     ) -> Result<usize, Unfinished> {
         let gone =
-            self.store.messages().taken_back(&traces.values().collect::<Vec<_>>(), now).await?;
+            self.store.messages().taken_back(&origins.values().collect::<Vec<_>>(), now).await?;
         let gone: BTreeSet<_> = gone.into_iter().collect();
-        let ids = traces.keys().enumerate().filter(|(nth, _)| gone.contains(nth));
+        let ids = origins.keys().enumerate().filter(|(nth, _)| gone.contains(nth));
         let ids: Vec<_> = ids.map(|(_, id)| id.clone()).collect();
         let mut dropped = 0;
         for id in ids {
             dropped += usize::from(self.drop(&id).await?);
-            traces.remove(&id);
+            origins.remove(&id);
         }
         Ok(dropped)
     }
@@ -205,7 +205,7 @@ impl PeriodicJob for DeadLetterJob {
     const NAME: &'static str = "dead_letters";
     const PERIOD: Duration = Duration::from_mins(1);
     const FAILURE: &'static str = "cannot look through the dead letters";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
         let mut kept = self.care.lock().await;
@@ -222,8 +222,8 @@ impl PeriodicJob for DeadLetterJob {
     }
 }
 
-/// Returns the trace of a dead letter; `None` without user content, as of jobs.
-fn trace(letter: &DeadLetter) -> Option<EventOrigin> {
+/// Returns the origin of a dead letter; `None` without user content, as of jobs.
+fn origin(letter: &DeadLetter) -> Option<EventOrigin> {
     let envelope: Envelope = serde_json::from_slice(&letter.payload).ok()?;
-    chatkeep_platform::trace(&envelope)
+    chatkeep_platform::origin(&envelope)
 }

@@ -38,7 +38,7 @@ const UNCONFIRMED: Duration = Duration::from_millis(500);
 
 /// Processes of a deployment that may run a job at the same moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum JobScope {
     /// Every process, as for what it has in memory or on its disk.
     Process,
     /// One process at a time.
@@ -88,7 +88,7 @@ pub trait PeriodicJob: Send + Sync + 'static {
     const FAILURE: &'static str;
     /// Processes that may run it at the same moment. Even a job of one process at a time must do no
     /// harm in two: a process that stalls loses its lease.
-    const SCOPE: Scope = Scope::Process;
+    const SCOPE: JobScope = JobScope::Process;
     /// Time of the first run.
     const FIRST_RUN: FirstRun = FirstRun::Soon;
     /// `true` for a job that removes or ends something by its age: it waits until the time is known to
@@ -112,7 +112,7 @@ struct Job {
     name: &'static str,
     period: Duration,
     failure: &'static str,
-    scope: Scope,
+    scope: JobScope,
     goes_by_age: bool,
     work: Arc<dyn Work>,
 }
@@ -203,7 +203,7 @@ impl PeriodicJobs {
     /// run is due.
     async fn run_leased(&self, job: &Job, next: Instant, stop: &CancellationToken) {
         // An embedded database has no other process.
-        if job.scope == Scope::Process || self.store.is_embedded() {
+        if job.scope == JobScope::Process || self.store.is_embedded() {
             return self.watched(job, stop).await;
         }
         let Some(claimed_at) = self.claim(job, next, stop).await else { return };

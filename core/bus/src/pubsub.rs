@@ -72,13 +72,13 @@ impl Bus {
     pub async fn request(
         &self,
         topic: &'static str,
-        question: Bytes,
+        request: Bytes,
         timeout: Duration,
     ) -> Result<Bytes, BusError> {
-        check(topic, &question)?;
+        check(topic, &request)?;
         match self {
-            Self::Embedded(bus) => bus.request(topic, question, timeout).await,
-            Self::Nats(bus) => Box::pin(bus.request(topic, question, timeout)).await,
+            Self::Embedded(bus) => bus.request(topic, request, timeout).await,
+            Self::Nats(bus) => Box::pin(bus.request(topic, request, timeout)).await,
         }
     }
 
@@ -98,11 +98,11 @@ impl Bus {
         F: Future<Output = Bytes> + Send + 'static,
     {
         check(topic, &[])?;
-        let questions = match self {
+        let requests = match self {
             Self::Embedded(bus) => RequestSource::Embedded(bus.serve(topic)?),
             Self::Nats(bus) => RequestSource::Nats(bus.serve(topic).await?, bus.clone()),
         };
-        Ok(Responder { topic, questions, at_once: at_once.max(1), handler: Arc::new(handler) })
+        Ok(Responder { topic, requests, at_once: at_once.max(1), handler: Arc::new(handler) })
     }
 }
 
@@ -130,8 +130,8 @@ impl TopicSubscriber {
     #[boxed]
     pub async fn next(&mut self) -> Option<Bytes> {
         match &mut self.0 {
-            SubscriberSource::Embedded(ear) => loop {
-                match ear.recv().await {
+            SubscriberSource::Embedded(subscription) => loop {
+                match subscription.recv().await {
                     Ok(message) => return Some(message),
                     Err(broadcast::error::RecvError::Lagged(missed)) => {
                         debug!(missed, "a subscriber fell behind");
@@ -139,7 +139,9 @@ impl TopicSubscriber {
                     Err(broadcast::error::RecvError::Closed) => return None,
                 }
             },
-            SubscriberSource::Nats(ear) => ear.next().await.map(|message| message.payload),
+            SubscriberSource::Nats(subscription) => {
+                subscription.next().await.map(|message| message.payload)
+            }
         }
     }
 }
@@ -147,7 +149,7 @@ impl TopicSubscriber {
 /// Server of a topic, ready to [`run`](Responder::run).
 pub struct Responder<H> {
     topic: &'static str,
-    questions: RequestSource,
+    requests: RequestSource,
     at_once: usize,
     handler: Arc<H>,
 }
@@ -171,18 +173,18 @@ where
         loop {
             tokio::select! {
                 () = &mut stop => break,
-                question = self.questions.next() => match question {
-                    Some(question) => self.start(question, &permits, &mut running).await,
+                request = self.requests.next() => match request {
+                    Some(request) => self.start(request, &permits, &mut running).await,
                     None => break,
                 },
                 Some(_) = running.join_next() => {}
             }
         }
-        self.questions.end().await;
+        self.requests.end().await;
         // An unreachable server says nothing about requests still on their way.
         let rest = async {
-            while let Some(question) = self.questions.next().await {
-                self.start(question, &permits, &mut running).await;
+            while let Some(request) = self.requests.next().await {
+                self.start(request, &permits, &mut running).await;
             }
         };
         timeout(DRAIN_TIMEOUT, rest).await.ok();
@@ -191,30 +193,30 @@ where
 
     async fn start(
         &self,
-        question: PendingRequest,
+        request: PendingRequest,
         permits: &Arc<Semaphore>,
         running: &mut JoinSet<()>,
     ) {
         if running.len() >= self.at_once.saturating_mul(WAITING + 1) {
             warn!(topic = self.topic, "a request was rejected: too many are pending");
-            question.reply.send(Err(RequestRefused::Busy)).await;
+            request.reply.send(Err(RequestRefused::Busy)).await;
             return;
         }
         let (permits, handler) = (Arc::clone(permits), Arc::clone(&self.handler));
         let topic = self.topic;
         running.spawn(async move {
             // Later, nobody waits for the reply.
-            let Ok(Ok(_permit)) = timeout_at(question.until, permits.acquire()).await else {
+            let Ok(Ok(_permit)) = timeout_at(request.until, permits.acquire()).await else {
                 return;
             };
-            let answer = panics::catch(topic, async { handler(question.payload).await }).await;
-            let reply = match answer {
-                Ok(answer) if answer.len() <= MAX_PUBSUB_BYTES => Ok(answer),
+            let replied = panics::catch(topic, async { handler(request.payload).await }).await;
+            let reply = match replied {
+                Ok(reply) if reply.len() <= MAX_PUBSUB_BYTES => Ok(reply),
                 Ok(_) => Err(RequestRefused::TooLarge),
                 // Another server of the topic may do better.
                 Err(_panicked) => Err(RequestRefused::Busy),
             };
-            question.reply.send(reply).await;
+            request.reply.send(reply).await;
         });
     }
 }
@@ -228,18 +230,16 @@ enum RequestSource {
 impl RequestSource {
     async fn next(&mut self) -> Option<PendingRequest> {
         match self {
-            Self::Embedded(questions) => questions.recv().await,
-            Self::Nats(questions, bus) => {
-                questions.next().await.map(|message| bus.question(message))
-            }
+            Self::Embedded(requests) => requests.recv().await,
+            Self::Nats(requests, bus) => requests.next().await.map(|message| bus.pending(message)),
         }
     }
 
     /// Stops taking new requests; those on their way still come.
     async fn end(&mut self) {
         match self {
-            Self::Embedded(questions) => questions.close(),
-            Self::Nats(questions, _) => drop(questions.drain().await),
+            Self::Embedded(requests) => requests.close(),
+            Self::Nats(requests, _) => drop(requests.drain().await),
         }
     }
 }
@@ -277,11 +277,11 @@ pub(super) enum ReplyHandle {
 }
 
 impl ReplyHandle {
-    async fn send(self, answer: Result<Bytes, RequestRefused>) {
+    async fn send(self, reply: Result<Bytes, RequestRefused>) {
         match self {
             // An error means that nobody waits any more.
-            Self::Embedded(reply) => drop(reply.send(answer)),
-            Self::Nats(reply) => reply.send(answer).await,
+            Self::Embedded(caller) => drop(caller.send(reply)),
+            Self::Nats(caller) => caller.send(reply).await,
         }
     }
 }

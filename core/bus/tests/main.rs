@@ -69,7 +69,7 @@ contract! {
     dead::buries_again_what_fails_again,
     load::delivers_each_of_many_once,
     pubsub::tells_everyone_who_listens,
-    pubsub::has_each_question_answered_once,
+    pubsub::has_each_request_answered_once,
     pubsub::says_when_nobody_answers_or_too_late,
     pubsub::bounds_what_is_answered_at_once,
     pubsub::a_panic_is_a_refusal_of_one_request,

@@ -38,21 +38,21 @@ impl RequestServer {
     ) -> Self {
         let answered = Arc::<AtomicUsize>::default();
         let count = Arc::clone(&answered);
-        let answering = bus
-            .serve("weather", 2, move |question: Bytes| {
+        let responder = bus
+            .serve("weather", 2, move |request: Bytes| {
                 let (count, permits) = (Arc::clone(&count), permits.clone());
                 async move {
                     if let Some(permits) = permits {
                         permits.acquire().await.unwrap().forget();
                     }
                     count.fetch_add(1, Ordering::SeqCst);
-                    [name.as_bytes(), b" ", &question].concat().into()
+                    [name.as_bytes(), b" ", &request].concat().into()
                 }
             })
             .await
             .unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let running = tokio::spawn(answering.run(async { drop(stopped.await) }));
+        let running = tokio::spawn(responder.run(async { drop(stopped.await) }));
         Self { stop, running, answered }
     }
 
@@ -66,8 +66,8 @@ impl RequestServer {
     }
 }
 
-pub(crate) async fn asked(bus: &Bus, question: &str) -> Result<String, BusError> {
-    let answer = bus.request("weather", bytes(question), TIMEOUT).await?;
+pub(crate) async fn requested(bus: &Bus, request: &str) -> Result<String, BusError> {
+    let answer = bus.request("weather", bytes(request), TIMEOUT).await?;
     Ok(String::from_utf8(answer.to_vec()).unwrap())
 }
 
@@ -96,49 +96,50 @@ pub(crate) async fn tells_everyone_who_listens(fixture: Fixture) {
     assert!(matches!(bus.subscribe("news").await, Err(BusError::Unavailable(_))));
 }
 
-pub(crate) async fn has_each_question_answered_once(fixture: Fixture) {
+pub(crate) async fn has_each_request_answered_once(fixture: Fixture) {
     let bus = fixture.open().await;
     let answerers =
         [RequestServer::start(&bus, "a", None).await, RequestServer::start(&bus, "b", None).await];
-    let mut questions = Vec::new();
+    let mut requests = Vec::new();
     for n in 0..40 {
         let bus = bus.clone();
-        questions.push(tokio::spawn(async move { asked(&bus, &format!("q{n}")).await.unwrap() }));
+        requests
+            .push(tokio::spawn(async move { requested(&bus, &format!("q{n}")).await.unwrap() }));
     }
-    for (n, question) in questions.into_iter().enumerate() {
-        let answer = question.await.unwrap();
+    for (n, request) in requests.into_iter().enumerate() {
+        let answer = request.await.unwrap();
         assert!(answer == format!("a q{n}") || answer == format!("b q{n}"), "{answer}");
     }
     let answered = answerers.each_ref().map(RequestServer::answered);
     assert_eq!(answered.iter().sum::<usize>(), 40);
-    assert!(answered.iter().all(|&share| share > 0), "questions are shared: {answered:?}");
+    assert!(answered.iter().all(|&share| share > 0), "requests are shared: {answered:?}");
 
     let [one, other] = answerers;
     one.end().await;
-    assert_eq!(asked(&bus, "again").await.unwrap(), "b again");
+    assert_eq!(requested(&bus, "again").await.unwrap(), "b again");
     other.end().await;
-    let refused = asked(&bus, "again").await;
+    let refused = requested(&bus, "again").await;
     assert!(matches!(refused, Err(BusError::NoResponder("weather"))), "{refused:?}");
     bus.close().await;
 }
 
 pub(crate) async fn says_when_nobody_answers_or_too_late(fixture: Fixture) {
     let bus = fixture.open().await;
-    let refused = asked(&bus, "anybody?").await;
+    let refused = requested(&bus, "anybody?").await;
     assert!(matches!(refused, Err(BusError::NoResponder("weather"))), "{refused:?}");
     // A subscriber serves no requests.
     let _listener = bus.subscribe("weather").await.unwrap();
-    assert!(matches!(asked(&bus, "anybody?").await, Err(BusError::NoResponder(_))));
+    assert!(matches!(requested(&bus, "anybody?").await, Err(BusError::NoResponder(_))));
 
     let permits = Arc::new(Semaphore::new(0));
     let answerer = RequestServer::start(&bus, "slow", Some(Arc::clone(&permits))).await;
     let late = bus.request("weather", bytes("late"), WATCH).await;
     assert!(matches!(late, Err(BusError::RequestTimeout("weather"))), "{late:?}");
     permits.add_permits(2);
-    assert_eq!(asked(&bus, "in time").await.unwrap(), "slow in time");
+    assert_eq!(requested(&bus, "in time").await.unwrap(), "slow in time");
     answerer.end().await;
     bus.close().await;
-    assert!(matches!(asked(&bus, "closed").await, Err(BusError::Unavailable(_))));
+    assert!(matches!(requested(&bus, "closed").await, Err(BusError::Unavailable(_))));
 }
 
 pub(crate) async fn bounds_what_is_answered_at_once(fixture: Fixture) {
@@ -146,7 +147,7 @@ pub(crate) async fn bounds_what_is_answered_at_once(fixture: Fixture) {
     let (tell, mut now) = watch::channel((0_usize, 0_usize));
     let (tell, permits) = (Arc::new(tell), Arc::new(Semaphore::new(0)));
     let gate = Arc::clone(&permits);
-    let answering = bus
+    let responder = bus
         .serve("weather", 3, move |_| {
             let (tell, gate) = (Arc::clone(&tell), Arc::clone(&gate));
             async move {
@@ -159,16 +160,16 @@ pub(crate) async fn bounds_what_is_answered_at_once(fixture: Fixture) {
         .await
         .unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
-    let running = tokio::spawn(answering.run(async { drop(stopped.await) }));
-    let mut questions = Vec::new();
+    let running = tokio::spawn(responder.run(async { drop(stopped.await) }));
+    let mut requests = Vec::new();
     for _ in 0..80 {
         let bus = bus.clone();
-        questions.push(tokio::spawn(async move { asked(&bus, "?").await }));
+        requests.push(tokio::spawn(async move { requested(&bus, "?").await }));
     }
     timeout(TIMEOUT, now.wait_for(|&(now, _)| now == 3)).await.unwrap().unwrap();
     // More than the limit (3 in work, 16 times as many waiting): the rest is rejected at once.
     let deadline = Instant::now() + TIMEOUT;
-    while questions.iter().filter(|question| question.is_finished()).count() < 80 - 51 {
+    while requests.iter().filter(|request| request.is_finished()).count() < 80 - 51 {
         assert!(Instant::now() < deadline, "nobody is turned away");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -177,8 +178,8 @@ pub(crate) async fn bounds_what_is_answered_at_once(fixture: Fixture) {
     stop.send(()).unwrap();
     timeout(TIMEOUT, running).await.unwrap().unwrap();
     let (mut answered, mut busy) = (0, 0);
-    for question in questions {
-        match question.await.unwrap() {
+    for request in requests {
+        match request.await.unwrap() {
             Ok(_) => answered += 1,
             Err(BusError::Unavailable(why)) if why.contains("busy") => busy += 1,
             Err(error) => panic!("{error}"),
@@ -191,16 +192,16 @@ pub(crate) async fn bounds_what_is_answered_at_once(fixture: Fixture) {
 
 pub(crate) async fn a_panic_is_a_refusal_of_one_request(fixture: Fixture) {
     let bus = fixture.open().await;
-    let serve = bus.serve("weather", 1, |question: Bytes| async move {
-        assert_ne!(&question[..], b"bad", "it breaks");
-        question
+    let serve = bus.serve("weather", 1, |request: Bytes| async move {
+        assert_ne!(&request[..], b"bad", "it breaks");
+        request
     });
     let (stop, stopped) = oneshot::channel::<()>();
     let running = tokio::spawn(serve.await.unwrap().run(async { drop(stopped.await) }));
     for _ in 0..3 {
-        let refused = asked(&bus, "bad").await;
+        let refused = requested(&bus, "bad").await;
         assert!(matches!(refused, Err(BusError::Unavailable(_))), "{refused:?}");
-        assert_eq!(asked(&bus, "good").await.unwrap(), "good");
+        assert_eq!(requested(&bus, "good").await.unwrap(), "good");
     }
     stop.send(()).unwrap();
     timeout(TIMEOUT, running).await.unwrap().unwrap();
@@ -209,13 +210,13 @@ pub(crate) async fn a_panic_is_a_refusal_of_one_request(fixture: Fixture) {
 
 pub(crate) async fn refuses_what_is_too_large(fixture: Fixture) {
     let bus = fixture.open().await;
-    let answering = bus
-        .serve("weather", 2, |question: Bytes| async move {
-            vec![b'x'; MAX_PUBSUB_BYTES + question.len() - 1].into()
+    let responder = bus
+        .serve("weather", 2, |request: Bytes| async move {
+            vec![b'x'; MAX_PUBSUB_BYTES + request.len() - 1].into()
         })
         .await
         .unwrap();
-    let running = tokio::spawn(answering.run(std::future::pending()));
+    let running = tokio::spawn(responder.run(std::future::pending()));
     let fits = bus.request("weather", bytes("1"), TIMEOUT).await.unwrap();
     assert_eq!(fits.len(), MAX_PUBSUB_BYTES);
     let refused = bus.request("weather", bytes("22"), TIMEOUT).await;
@@ -244,22 +245,22 @@ async fn processes_talk_over_a_restart_of_the_server() {
     for listener in &mut listeners {
         assert_eq!(hears(listener).await, "before");
     }
-    assert_eq!(asked(&here, "before").await.unwrap(), "there before");
+    assert_eq!(requested(&here, "before").await.unwrap(), "there before");
 
     fixture.server().kill();
     // A requester that waits for a reply learns of it at once, not after its timeout.
     let deadline = Instant::now() + TIMEOUT;
-    while !matches!(asked(&here, "away").await, Err(BusError::Unavailable(_))) {
+    while !matches!(requested(&here, "away").await, Err(BusError::Unavailable(_))) {
         assert!(Instant::now() < deadline, "talks without a server");
     }
     fixture.server().restart().await;
 
-    let mut told = 0;
+    let mut broadcasts = 0;
     for listener in &mut listeners {
         let heard = async {
             loop {
-                told += 1;
-                here.broadcast("news", bytes(&told.to_string())).await.ok();
+                broadcasts += 1;
+                here.broadcast("news", bytes(&broadcasts.to_string())).await.ok();
                 if timeout(Duration::from_millis(50), listener.next()).await.is_ok() {
                     break;
                 }
@@ -267,7 +268,7 @@ async fn processes_talk_over_a_restart_of_the_server() {
         };
         timeout(TIMEOUT, heard).await.expect("a listener goes on");
     }
-    let goes_on = async { while asked(&here, "after").await.is_err() {} };
+    let goes_on = async { while requested(&here, "after").await.is_err() {} };
     timeout(TIMEOUT, goes_on).await.expect("whoever answers goes on");
     answerer.end().await;
     here.close().await;

@@ -51,9 +51,9 @@ pub fn decode(envelope: Envelope) -> Result<Event, DecodeError> {
 
 /// Returns the origin of an event, whether or not it can be decoded; `None` if it holds no user
 /// content, or belongs to no chat.
-pub fn trace(envelope: &Envelope) -> Option<EventOrigin> {
+pub fn origin(envelope: &Envelope) -> Option<EventOrigin> {
     match envelope.platform {
-        PlatformKind::Line => line::trace(envelope),
+        PlatformKind::Line => line::origin(envelope),
     }
 }
 

@@ -143,8 +143,8 @@ impl OptOuts {
     }
 
     /// Returns `true` if nothing is kept of the event with that origin.
-    pub(super) fn refuse_trace(&self, trace: &EventOrigin) -> bool {
-        let EventOrigin { channel, chat, author, at, .. } = trace;
+    pub(super) fn refuse_origin(&self, origin: &EventOrigin) -> bool {
+        let EventOrigin { channel, chat, author, at, .. } = origin;
         author.as_ref().is_some_and(|author| {
             self.refuse(channel, author, *at) || self.refuse(chat, author, *at)
         })

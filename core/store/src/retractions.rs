@@ -27,7 +27,7 @@ pub struct Retraction {
 }
 
 #[derive(Serialize)]
-struct TraceKey<'a> {
+struct OriginKey<'a> {
     n: usize,
     c: &'a str,
     m: Option<&'a str>,
@@ -113,23 +113,23 @@ impl MessageStore<'_> {
     #[boxed]
     pub async fn taken_back(
         &self,
-        traces: &[&EventOrigin],
+        origins: &[&EventOrigin],
         now: Timestamp,
     ) -> Result<Vec<usize>, StoreError> {
-        if traces.is_empty() {
+        if origins.is_empty() {
             return Ok(Vec::new());
         }
         // Stored in either of the two channels that a 1:1 chat may be.
-        let places = traces
+        let places = origins
             .iter()
             .enumerate()
-            .flat_map(|(n, trace)| [(n, *trace, &trace.channel), (n, *trace, &trace.chat)]);
-        let keys = places.map(|(n, trace, channel)| TraceKey {
+            .flat_map(|(n, origin)| [(n, *origin, &origin.channel), (n, *origin, &origin.chat)]);
+        let keys = places.map(|(n, origin, channel)| OriginKey {
             n,
             c: channel.as_str(),
-            m: trace.message.as_ref().map(MessageId::as_str),
-            u: trace.author.as_ref().map(UserId::as_str),
-            t: trace.at.millis(),
+            m: origin.message.as_ref().map(MessageId::as_str),
+            u: origin.author.as_ref().map(UserId::as_str),
+            t: origin.at.millis(),
         });
         let keys: Vec<_> = keys.collect();
         let keys = serde_json::to_string(&keys)?;
@@ -137,9 +137,10 @@ impl MessageStore<'_> {
             self.store.db.fetch_all(query_as(TAKEN_BACK).bind(&keys).bind(now.millis())).await?;
         let mut found: BTreeSet<_> =
             rows.into_iter().filter_map(|(n,)| usize::try_from(n).ok()).collect();
-        let authors = traces.iter().filter_map(|trace| trace.author.as_ref());
+        let authors = origins.iter().filter_map(|origin| origin.author.as_ref());
         let opt_outs = OptOuts::read(&self.store.db, authors).await?;
-        let opted_out = traces.iter().enumerate().filter(|(_, trace)| opt_outs.refuse_trace(trace));
+        let opted_out =
+            origins.iter().enumerate().filter(|(_, origin)| opt_outs.refuse_origin(origin));
         found.extend(opted_out.map(|(n, _)| n));
         Ok(found.into_iter().collect())
     }

@@ -134,7 +134,7 @@ impl Limiter {
     }
 
     /// Takes one request of `caller`, whose name begins with its kind (`key:…`, `session:…`,
-    /// `address:…`), so that kinds never share a bucket. Never waits.
+    /// `grant:…`, `user:…`, `address:…`), so that kinds never share a bucket. Never waits.
     pub fn take(&self, caller: &str) -> RateDecision {
         self.take_bytes(caller.as_bytes())
     }

@@ -23,7 +23,7 @@ use chatkeep_transfer::{
 use chatkeep_view::Links;
 use chatkeep_view::pseudonyms::Mask;
 use chatkeep_workers::log_failure;
-use chatkeep_workers::periodic::{JobFailure, PeriodicJob, Scope};
+use chatkeep_workers::periodic::{JobFailure, JobScope, PeriodicJob};
 use tokio::time::{Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -307,7 +307,7 @@ impl PeriodicJob for ExportPurge {
     const NAME: &'static str = "export_purge";
     const PERIOD: Duration = Duration::from_mins(10);
     const FAILURE: &'static str = "cannot purge expired exports";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
     const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {

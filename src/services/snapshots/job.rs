@@ -7,7 +7,7 @@ use std::time::Duration;
 use chatkeep_core::config::SnapshotConfig;
 use chatkeep_core::health::Health;
 use chatkeep_core::outage::Failure;
-use chatkeep_workers::periodic::{FirstRun, JobFailure, PeriodicJob, Scope};
+use chatkeep_workers::periodic::{FirstRun, JobFailure, JobScope, PeriodicJob};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
@@ -119,7 +119,7 @@ impl PeriodicJob for SnapshotJob {
     const NAME: &'static str = LEASE_NAME;
     const PERIOD: Duration = Duration::from_mins(5);
     const FAILURE: &'static str = "cannot make a snapshot";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
     const FIRST_RUN: FirstRun = FirstRun::Soon;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {

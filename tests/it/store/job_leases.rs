@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chatkeep_core::health::Health;
 use chatkeep_core::time::SystemClock;
-use chatkeep_workers::periodic::{FirstRun, JobFailure, PeriodicJob, PeriodicJobs, Scope};
+use chatkeep_workers::periodic::{FirstRun, JobFailure, JobScope, PeriodicJob, PeriodicJobs};
 use chatkeep_workers::supervisor::Supervisor;
 use tokio_util::sync::CancellationToken;
 
@@ -92,7 +92,7 @@ impl PeriodicJob for Slow {
     const NAME: &'static str = "slow";
     const PERIOD: Duration = Duration::from_millis(10);
     const FAILURE: &'static str = "cannot be slow";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
     const FIRST_RUN: FirstRun = FirstRun::Now;
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
@@ -111,7 +111,7 @@ impl PeriodicJob for Daily {
     const NAME: &'static str = "daily";
     const PERIOD: Duration = Duration::from_hours(24);
     const FAILURE: &'static str = "cannot run daily";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
     const FIRST_RUN: FirstRun = FirstRun::Now;
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {

@@ -11,7 +11,7 @@ use tracing::info;
 
 use crate::jobs::media_jobs;
 use crate::outcome::Unfinished;
-use crate::periodic::{JobFailure, PeriodicJob, Scope};
+use crate::periodic::{JobFailure, JobScope, PeriodicJob};
 
 /// Age at which a pending file may need a new job; also the interval between two of them.
 const OLD: Duration = Duration::from_mins(15);
@@ -33,7 +33,7 @@ impl PeriodicJob for PendingMediaJob {
     const NAME: &'static str = "pending_media";
     const PERIOD: Duration = Duration::from_mins(5);
     const FAILURE: &'static str = "cannot look for files that are waited for";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
         match self.remind().await? {

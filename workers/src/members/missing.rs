@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use super::names::NameFetcher;
-use crate::periodic::{FirstRun, JobFailure, PeriodicJob, Scope};
+use crate::periodic::{FirstRun, JobFailure, JobScope, PeriodicJob};
 
 /// Maximum number of people, and of chats, that are asked about in one run.
 const PAGE: u32 = 1_000;
@@ -80,7 +80,7 @@ impl PeriodicJob for MissingNames {
     const NAME: &'static str = "missing_names";
     const PERIOD: Duration = Duration::from_mins(10);
     const FAILURE: &'static str = "cannot look for people and chats without names";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
     const FIRST_RUN: FirstRun = FirstRun::Later;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::direct_message::{self, DirectMessage};
-use crate::periodic::{JobFailure, PeriodicJob, Scope};
+use crate::periodic::{JobFailure, JobScope, PeriodicJob};
 
 /// Maximum number of notices sent in one round.
 const BATCH: u32 = 100;
@@ -32,7 +32,7 @@ impl PeriodicJob for UsageNotifier {
     const NAME: &'static str = "usage_notices";
     const PERIOD: Duration = Duration::from_secs(5);
     const FAILURE: &'static str = "cannot look for usage notices";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         stop.run_until_cancelled(self.notify_all()).await.transpose()?;

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::owners::OwnerNotices;
 use super::{Bodies, Notifier};
-use crate::periodic::{JobFailure, PeriodicJob, PeriodicJobs, Scope};
+use crate::periodic::{JobFailure, JobScope, PeriodicJob, PeriodicJobs};
 
 /// Measures the queue of deliveries.
 struct QueueFigures<B>(Arc<Notifier<B>>);
@@ -46,7 +46,7 @@ impl<B: Bodies> PeriodicJob for DeliveryPurge<B> {
     const NAME: &'static str = "delivery_purge";
     const PERIOD: Duration = Duration::from_mins(10);
     const FAILURE: &'static str = "cannot remove old webhook deliveries";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
     const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {

@@ -11,7 +11,7 @@ use tracing::info;
 
 use super::{Bodies, Notifier, texts};
 use crate::direct_message::{self, DirectMessage};
-use crate::periodic::{JobFailure, PeriodicJob, Scope};
+use crate::periodic::{JobFailure, JobScope, PeriodicJob};
 
 /// Maximum number of notices sent in one round.
 const BATCH: u32 = 100;
@@ -23,7 +23,7 @@ impl<B: Bodies> PeriodicJob for OwnerNotices<B> {
     const NAME: &'static str = "webhook_notices";
     const PERIOD: Duration = Duration::from_secs(5);
     const FAILURE: &'static str = "cannot look for disabled webhooks";
-    const SCOPE: Scope = Scope::Deployment;
+    const SCOPE: JobScope = JobScope::Deployment;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         stop.run_until_cancelled(self.0.notify_owners()).await.transpose()?;

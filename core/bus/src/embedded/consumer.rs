@@ -90,8 +90,8 @@ impl EmbeddedConsumer {
             Some(scan) => self.filter.read(&self.bus.readers, scan).await?,
             None => (Vec::new(), false),
         };
-        // No await between here and the return: a fetch that is cancelled before has leased
-        // nothing.
+        // A fetch that is cancelled before this has leased nothing. One that is cancelled in the
+        // flush has: these messages are delivered again when their lease ends.
         let (deliveries, careful) = self.lease(&plan, again, new, high);
         drop(reading);
         if careful {

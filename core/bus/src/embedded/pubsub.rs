@@ -25,8 +25,8 @@ pub(super) struct PubSub(Mutex<Topics>);
 
 #[derive(Debug, Default)]
 struct Topics {
-    channels: HashMap<&'static str, broadcast::Sender<Bytes>>,
-    asked: HashMap<&'static str, VecDeque<mpsc::Sender<PendingRequest>>>,
+    subscribers: HashMap<&'static str, broadcast::Sender<Bytes>>,
+    servers: HashMap<&'static str, VecDeque<mpsc::Sender<PendingRequest>>>,
 }
 
 impl PubSub {
@@ -46,33 +46,37 @@ impl Topics {
     fn dispatch(
         &mut self,
         topic: &'static str,
-        mut question: PendingRequest,
+        mut request: PendingRequest,
     ) -> Result<(), BusError> {
-        let answering = self.asked.entry(topic).or_default();
-        for _ in 0..answering.len() {
-            let Some(next) = answering.pop_front() else { break };
-            match next.try_send(question) {
+        let servers = self.servers.entry(topic).or_default();
+        for _ in 0..servers.len() {
+            let Some(next) = servers.pop_front() else { break };
+            match next.try_send(request) {
                 Ok(()) => {
-                    answering.push_back(next);
+                    servers.push_back(next);
                     return Ok(());
                 }
                 Err(TrySendError::Full(back)) => {
-                    answering.push_back(next);
-                    question = back;
+                    servers.push_back(next);
+                    request = back;
                 }
                 // Has stopped serving.
-                Err(TrySendError::Closed(back)) => question = back,
+                Err(TrySendError::Closed(back)) => request = back,
             }
         }
-        let nobody = answering.is_empty();
-        Err(if nobody { BusError::NoResponder(topic) } else { RequestRefused::Busy.error(topic) })
+        let is_unserved = servers.is_empty();
+        Err(if is_unserved {
+            BusError::NoResponder(topic)
+        } else {
+            RequestRefused::Busy.error(topic)
+        })
     }
 }
 
 impl EmbeddedBus {
     pub(crate) fn broadcast(&self, topic: &'static str, message: Bytes) -> Result<(), BusError> {
         self.inner.check_open()?;
-        if let Some(subscribers) = self.inner.pubsub.topics().channels.get(topic) {
+        if let Some(subscribers) = self.inner.pubsub.topics().subscribers.get(topic) {
             // An error means that there is no subscriber any more.
             subscribers.send(message).ok();
         }
@@ -87,7 +91,7 @@ impl EmbeddedBus {
         // Checked under the lock that closing takes, so that no subscription waits for ever.
         self.inner.check_open()?;
         let subscribers = topics
-            .channels
+            .subscribers
             .entry(topic)
             .or_insert_with(|| broadcast::Sender::new(SUBSCRIBER_CAPACITY));
         Ok(subscribers.subscribe())
@@ -102,8 +106,8 @@ impl EmbeddedBus {
         self.inner.check_open()?;
         let (reply, answer) = oneshot::channel();
         let until = Instant::now() + timeout;
-        let question = PendingRequest { payload, until, reply: ReplyHandle::Embedded(reply) };
-        self.inner.pubsub.topics().dispatch(topic, question)?;
+        let request = PendingRequest { payload, until, reply: ReplyHandle::Embedded(reply) };
+        self.inner.pubsub.topics().dispatch(topic, request)?;
         match timeout_at(until, answer).await {
             Ok(Ok(answer)) => answer.map_err(|refused| refused.error(topic)),
             // Dropped without a reply.
@@ -118,8 +122,8 @@ impl EmbeddedBus {
     ) -> Result<mpsc::Receiver<PendingRequest>, BusError> {
         let mut topics = self.inner.pubsub.topics();
         self.inner.check_open()?;
-        let (questions, asked) = mpsc::channel(QUEUE);
-        topics.asked.entry(topic).or_default().push_back(questions);
-        Ok(asked)
+        let (server, requests) = mpsc::channel(QUEUE);
+        topics.servers.entry(topic).or_default().push_back(server);
+        Ok(requests)
     }
 }

@@ -1,5 +1,5 @@
-//! Pubsub on core NATS: `pubsub.told.<topic>` for broadcasts, `pubsub.asked.<topic>` for requests
-//! to a queue group. The client resubscribes by itself when a connection comes back.
+//! Pubsub on core NATS: a subject of each topic for broadcasts, and one for requests to a queue
+//! group. The client resubscribes by itself when a connection comes back.
 
 use std::time::Duration;
 
@@ -28,6 +28,16 @@ const TIMEOUT_HEADER: &str = "Chatkeep-Timeout";
 /// Header with the reason for a missing reply.
 const REFUSED: &str = "Chatkeep-Refused";
 
+/// Returns the subject of a topic's broadcasts, the same in every version.
+fn broadcasts(topic: &str) -> String {
+    format!("pubsub.told.{topic}")
+}
+
+/// Returns the subject of a topic's requests, the same in every version.
+fn requests(topic: &str) -> String {
+    format!("pubsub.asked.{topic}")
+}
+
 impl NatsBus {
     pub(crate) async fn broadcast(
         &self,
@@ -35,38 +45,38 @@ impl NatsBus {
         message: Bytes,
     ) -> Result<(), BusError> {
         self.check()?;
-        let sent = self.inner.client.publish(format!("pubsub.told.{topic}"), message).await;
+        let sent = self.inner.client.publish(broadcasts(topic), message).await;
         sent.map_err(|error| unavailable(&error))
     }
 
     pub(crate) async fn subscribe(&self, topic: &'static str) -> Result<Subscriber, BusError> {
         self.check_open()?;
-        let subscribed = self.inner.client.subscribe(format!("pubsub.told.{topic}")).await;
-        let ear = subscribed.map_err(|error| unavailable(&error))?;
+        let subscribed = self.inner.client.subscribe(broadcasts(topic)).await;
+        let subscription = subscribed.map_err(|error| unavailable(&error))?;
         self.settle().await;
-        Ok(ear)
+        Ok(subscription)
     }
 
     pub(crate) async fn serve(&self, topic: &'static str) -> Result<Subscriber, BusError> {
         self.check_open()?;
-        let subject = format!("pubsub.asked.{topic}");
+        let subject = requests(topic);
         let subscribed = self.inner.client.queue_subscribe(subject, GROUP.to_owned()).await;
-        let ear = subscribed.map_err(|error| unavailable(&error))?;
+        let subscription = subscribed.map_err(|error| unavailable(&error))?;
         self.settle().await;
-        Ok(ear)
+        Ok(subscription)
     }
 
     pub(crate) async fn request(
         &self,
         topic: &'static str,
-        question: Bytes,
+        payload: Bytes,
         timeout: Duration,
     ) -> Result<Bytes, BusError> {
         self.check()?;
         let mut headers = HeaderMap::new();
         headers.insert(TIMEOUT_HEADER, timeout.as_millis().to_string());
-        let request = Request::new().payload(question).headers(headers).timeout(Some(timeout));
-        let answer = self.inner.client.send_request(format!("pubsub.asked.{topic}"), request);
+        let request = Request::new().payload(payload).headers(headers).timeout(Some(timeout));
+        let answer = self.inner.client.send_request(requests(topic), request);
         let mut connected = self.inner.connected.clone();
         let message = tokio::select! {
             answer = answer => answer.map_err(|error| match error.kind() {
@@ -83,7 +93,7 @@ impl NatsBus {
         }
     }
 
-    pub(crate) fn question(&self, message: Message) -> PendingRequest {
+    pub(crate) fn pending(&self, message: Message) -> PendingRequest {
         let timeout = message.headers.as_ref().and_then(|headers| headers.get(TIMEOUT_HEADER));
         let timeout = timeout.and_then(|millis| millis.as_str().parse().ok());
         let timeout = timeout.map_or(CONFIRM, Duration::from_millis);

@@ -12,7 +12,7 @@ const WITHOUT_CONTENT: [&str; 7] =
     ["unsend", "follow", "unfollow", "join", "leave", "memberJoined", "memberLeft"];
 
 /// Returns the origin of the event; `None` if it holds no user content, or belongs to no chat.
-pub(crate) fn trace(envelope: &Envelope) -> Option<EventOrigin> {
+pub(crate) fn origin(envelope: &Envelope) -> Option<EventOrigin> {
     // Mended as in decoding, which finds the fields of a mended event alone.
     let json = storable(envelope.raw.get());
     let fields = Fields::of(&json);
@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn fields_of_odd_types_cost_no_other() {
         let of = |json: &str| {
-            trace(&Envelope {
+            origin(&Envelope {
                 v: 1,
                 id: "E1".into(),
                 platform: PlatformKind::Line,
