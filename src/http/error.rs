@@ -24,7 +24,7 @@ pub enum HttpError {
     Invalid {
         /// Location of the value.
         field: Option<FieldPath>,
-        /// What is wrong with it.
+        /// Sentence on the mistake.
         why: String,
     },
     /// 401.

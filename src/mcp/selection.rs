@@ -18,7 +18,7 @@ pub(super) struct Selection {
     only: Option<OpenChannel<ReadMessages>>,
     /// All of them.
     pub(super) ids: Vec<ChannelId>,
-    /// What is known of them.
+    /// Names and numbers that refer to them.
     table: ChannelTable,
 }
 

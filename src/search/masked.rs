@@ -4,7 +4,7 @@
 //! and indexed again, in memory, and that small index gives the results, their order and their
 //! number. Of a word that is masked nothing remains to be found.
 //!
-//! Which messages are candidates must tell nothing either: where nothing has all the words, there
+//! The choice of candidates must tell nothing either: where nothing has all the words, there
 //! are no related messages instead (unless the query is a question, which always has both), and too
 //! many candidates are cut by their time, not by their rank among all messages.
 

@@ -34,7 +34,7 @@ pub struct MemberQuery {
     pub cursor: Option<String>,
 }
 
-/// Whoever may have written in channels, with their names where these are known.
+/// People and bots who may have written in channels, with their names where these are known.
 #[derive(Debug)]
 pub struct ChannelSenders {
     /// People who are or were there, or whose messages were imported.

@@ -1,4 +1,4 @@
-//! Where a search looks, and in which order: runs of channels, the newest matches first, or whole
+//! Places where a search looks, in order: runs of channels, the newest matches first, or whole
 //! segments.
 //!
 //! A few runs are read side by side: a heap knows which of them has the newest match next, and a

@@ -1,6 +1,6 @@
 //! The messages that statistics are counted in: those that a search looks at, and no others.
 //!
-//! How often a word occurs in other people's channels is none of a reader's business, and says
+//! The frequency of a word in other people's channels is none of a reader's business, and says
 //! little about his own. Postings are therefore counted in the ranges of documents of the search.
 //! Skip lists make this cheap: the number of postings in a range is the difference of two ranks.
 //! Documents that were erased are left out, one by one of the first [`READ`] postings of a term,
@@ -45,7 +45,7 @@ struct Stretch<'a> {
     living: OnceCell<Share>,
 }
 
-/// What is known of the messages of an extent.
+/// Size of an extent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Size {
     /// Number of messages, without erased ones.

@@ -94,7 +94,7 @@ pub(super) struct View {
     pub(super) columns: Vec<Columns>,
 }
 
-/// What a search needs of a segment besides its posting lists; opened once for a segment, which
+/// Columns of a segment that a search needs besides its posting lists; opened once for a segment, which
 /// takes longer than most searches.
 #[derive(Clone)]
 pub(super) struct Columns {

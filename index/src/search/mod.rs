@@ -227,7 +227,7 @@ pub struct SearchHit {
 /// follow, the newest first. Of a question whose words are in very many messages, those without
 /// any of its rarer words are left out.
 ///
-/// Which messages are ranked, whether there are related ones and the total are decided on the
+/// The messages to rank, the presence of related ones and the total are decided on the
 /// first page, and its cursor also carries the word frequencies that rank the results, so later
 /// pages continue where the first ended, whatever is indexed, merged or erased meanwhile. They look
 /// at no more than the newest 20,000 complete matches: if 10,000 arrive between two pages, ranked

@@ -36,7 +36,7 @@ const LOOKUP: f64 = 4.0;
 /// then.
 const GROWTH: f64 = 4.0;
 
-/// How many of the terms of a question are looked at, the heaviest first. Decided on the first
+/// Numbers of terms of a question that are looked at, the heaviest first. Decided on the first
 /// page of the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reach {

@@ -81,7 +81,7 @@ pub struct ChannelDigest {
     pub edited: FoundMessages,
     /// Unsent or erased messages, latest first.
     pub unsent: FoundMessages,
-    /// Who joined or left, latest first; `None` for callers who may not list members.
+    /// People who joined or left, latest first; `None` for callers who may not list members.
     pub moves: Option<Vec<Masked<MemberMove>>>,
 }
 
@@ -106,7 +106,7 @@ pub struct DigestService {
 /// Channel, number of its messages.
 type ChannelTotals = Vec<(ChannelId, i64)>;
 
-/// What the first statements find, which do not depend on each other.
+/// Results of the first statements, which do not depend on each other.
 struct Gathered {
     people: PeopleCounts,
     types: Vec<TypeCount>,

@@ -35,7 +35,7 @@ pub(super) struct FoundHost {
     pub(super) first: DigestKey,
 }
 
-/// What the texts of a digest have in them. Messages are in their order, newest first.
+/// Findings in the texts of a digest. Messages are in their order, newest first.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     /// Messages that mention the caller.

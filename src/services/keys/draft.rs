@@ -30,7 +30,7 @@ pub struct KeyDraft {
     pub not_before: Option<Timestamp>,
     /// Time of expiry, in the future.
     pub expires_at: Option<Timestamp>,
-    /// Whether it shows pseudonyms in place of people; `None` as the caller's credential does.
+    /// `true` to show pseudonyms in place of people; `None` to do as the caller's credential does.
     pub pseudonyms: Option<bool>,
 }
 

@@ -163,7 +163,7 @@ impl Maskable for Content {
     }
 }
 
-/// What administrators wrote may name people as well as any message.
+/// Texts of administrators may name people as well as any message.
 impl Maskable for AssistantConfig {
     fn masked(self, mask: &Mask) -> Self {
         let words = |config: TriggerConfig| {

@@ -1,4 +1,4 @@
-//! What a reader is shown of people: everything, or stable stand-ins.
+//! People as a reader is shown them: as they are, or as stable stand-ins.
 //!
 //! A [`Mask`] belongs to the caller or webhook that something is shown to. Rows of the store that
 //! name people leave the services as [`Masked`], which only a mask can make, and the views of every
@@ -31,7 +31,7 @@ use self::text::MaskedText;
 
 pub use self::masked::Maskable;
 
-/// What one reader is shown of people. Cheap to clone.
+/// Mask of people for one reader. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Mask(Option<Arc<KnownPeople>>);
 

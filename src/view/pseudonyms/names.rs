@@ -91,11 +91,11 @@ static COMMON: LazyLock<HashSet<String>> =
 #[derive(Debug, Default)]
 pub(super) struct KnownNames {
     finder: Option<AhoCorasick>,
-    /// What stands for each pattern of the finder.
+    /// Stand-in for each pattern of the finder.
     stand_ins: Vec<String>,
 }
 
-/// What stands for a pattern.
+/// Stand-in for a pattern.
 #[derive(Debug)]
 struct NameMeaning {
     stand_in: String,

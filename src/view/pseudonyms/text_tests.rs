@@ -182,7 +182,7 @@ fn mentions_are_replaced_whatever_they_say_and_stay_in_their_places() {
     assert_eq!(places, [(3, 14), (21, 4), (26, 7), (34, 4), (39, 7)]);
 }
 
-/// What no masked text has in it.
+/// Words that no masked text has in it.
 const SECRETS: [&str; 12] = [
     "Ann Lee",
     "ＡＮＮ",

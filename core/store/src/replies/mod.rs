@@ -60,7 +60,7 @@ struct ReplyRow {
     reason: Option<String>,
 }
 
-/// Whoever was sending a reply knows more than what was assumed of it meanwhile.
+/// Records the outcome of a reply. Its sender knows more than what was assumed of it meanwhile.
 const FINISH: &str = "
     UPDATE replies SET status = $2, reason = $3, finished_at = $4, sent_ids = $5
     WHERE event_id = $1 AND (status = 'sending' OR reason = 'interrupted')";

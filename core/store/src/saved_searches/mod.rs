@@ -100,7 +100,7 @@ const ADD: &str = "
     INSERT INTO saved_searches (saved_search_id, user_id, name, query, channel_ids, enabled,
                                 since_tx, since_seq, created_at, updated_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)";
-/// Whoever adds hits of it waits, and whoever did is seen.
+/// Locks a search: a concurrent addition of hits waits, and an earlier one is seen.
 const LOCK_ONE: Sql = locking!(
     "SELECT saved_search_id FROM saved_searches
      WHERE user_id = $1 AND saved_search_id = $2 AND deleted_at IS NULL"

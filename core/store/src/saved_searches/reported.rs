@@ -74,7 +74,7 @@ const WATCHING: &str = concat!(
      ORDER BY s.saved_search_id, m.channel_id"
 );
 
-/// Whoever deletes or changes one of them waits, and whoever did is seen.
+/// Locks searches: a concurrent deletion or change of one waits, and an earlier one is seen.
 const LOCK_SEARCHES: Sql = locking!(
     "SELECT saved_search_id FROM saved_searches
      WHERE saved_search_id IN (SELECT value ->> 's' FROM json_each($1)) ORDER BY saved_search_id",

@@ -1,4 +1,4 @@
-//! What an error repeats of a request: neither whose id was given, nor a part of an id.
+//! Errors, which repeat neither whose id a request gave, nor a part of an id.
 
 use serde_json::json;
 use url::form_urlencoded;

@@ -44,7 +44,7 @@ const EARLIER: &str = "lunch with Mildred, who has before-the-edit@mail.example"
 const NAMED: &str = "https://octavia.example/x";
 const UNNAMED: &str = "https://elsewhere.example/x";
 
-/// What no answer to [`MASKED`] may have in it, in small letters.
+/// Words that no answer to [`MASKED`] may have in it, in small letters.
 pub(super) const SECRETS: [&str; 18] = [
     "u000000000000000000000000000000owner",
     "u00000000000000000000000000000member",

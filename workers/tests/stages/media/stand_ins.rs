@@ -1,4 +1,4 @@
-//! What the platform, or a proxy before it, answers in place of a file.
+//! Answers of the platform, or of a proxy before it, in place of a file.
 
 use std::time::Duration;
 
