@@ -26,7 +26,7 @@ use chatkeep_core::signing;
 use chatkeep_core::time::{Clock as _, SystemClock};
 use chatkeep_platform::Bots;
 use chatkeep_store::{
-    ChannelChange, ClaimedDelivery, NewWebhook, OutboxEventKind, PresenceEvidence,
+    ChannelChange, LeasedDelivery, NewWebhook, OutboxEventKind, PresenceEvidence,
     PresenceEvidenceKind, Store, StoreError, WebhookChange, WebhookMaker,
 };
 use chatkeep_workers::notifier::{Bodies, Notifier, NotifierSettings};
@@ -47,7 +47,7 @@ struct Fixed;
 impl Bodies for Fixed {
     type Error = StoreError;
 
-    async fn body(&self, _: &ClaimedDelivery) -> Result<Option<Vec<u8>>, StoreError> {
+    async fn body(&self, _: &LeasedDelivery) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(Some(vec![b'x'; BODY]))
     }
 }

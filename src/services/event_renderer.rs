@@ -11,7 +11,7 @@ use chatkeep_core::plan::Usage;
 use chatkeep_core::time::SharedClock;
 use chatkeep_search::saved_searches::{CompareError, Rendering, ReportedHit, SearchMatcher};
 use chatkeep_store::{
-    ClaimedDelivery, EventRef, OutboxEvent, OutboxEventKind, Sender, Store, StoreError, TEST_EVENT,
+    EventRef, LeasedDelivery, OutboxEvent, OutboxEventKind, Sender, Store, StoreError, TEST_EVENT,
     UnstoredMessage,
 };
 use chatkeep_view::pseudonyms::Mask;
@@ -180,8 +180,8 @@ impl EventRenderer {
 impl Bodies for EventRenderer {
     type Error = RenderError;
 
-    async fn body(&self, delivery: &ClaimedDelivery) -> Result<Option<Vec<u8>>, RenderError> {
-        let ClaimedDelivery { event, user, bounds, .. } = delivery;
+    async fn body(&self, delivery: &LeasedDelivery) -> Result<Option<Vec<u8>>, RenderError> {
+        let LeasedDelivery { event, user, bounds, .. } = delivery;
         let body = self.webhook_body(event, user, bounds, Rendering::Delivery).await?;
         Ok(body.map(|body| body.json()).transpose()?)
     }

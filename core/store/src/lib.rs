@@ -189,10 +189,9 @@ pub use usage::{ChannelUsage, UserUsage};
 pub use usage_days::DayUsage;
 pub use users::User;
 pub use webhooks::{
-    Attempt, ClaimRoom, ClaimedDelivery, DeliveryFailure, DeliveryFilter, DeliveryStatus,
-    DisabledReason, EventRef, NewWebhook, Next, PendingNotice, TEST_EVENT, WEBHOOKS_OF_USER,
-    Webhook, WebhookChange, WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker,
-    WebhookQueue,
+    Attempt, DeliveryFailure, DeliveryFilter, DeliveryStatus, DisabledReason, EventRef, LeaseRoom,
+    LeasedDelivery, NewWebhook, Next, PendingNotice, TEST_EVENT, WEBHOOKS_OF_USER, Webhook,
+    WebhookChange, WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker, WebhookQueue,
 };
 
 /// Store. Cheap to clone.

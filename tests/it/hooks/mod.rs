@@ -17,7 +17,7 @@ use chatkeep_core::time::{Clock as _, ManualClock, SharedClock, Timestamp};
 use chatkeep_core::{id::WebhookId, signing};
 use chatkeep_platform::Bots;
 use chatkeep_store::{
-    ClaimedDelivery, DeliveryFilter, NewWebhook, OutboxEventKind, StoreError, WebhookChange,
+    DeliveryFilter, LeasedDelivery, NewWebhook, OutboxEventKind, StoreError, WebhookChange,
     WebhookDelivery, WebhookMade, WebhookMaker,
 };
 use chatkeep_workers::notifier::{Bodies, Notifier, NotifierSettings};
@@ -35,7 +35,7 @@ struct Plain;
 impl Bodies for Plain {
     type Error = StoreError;
 
-    async fn body(&self, delivery: &ClaimedDelivery) -> Result<Option<Vec<u8>>, StoreError> {
+    async fn body(&self, delivery: &LeasedDelivery) -> Result<Option<Vec<u8>>, StoreError> {
         let body = serde_json::json!({"subject": delivery.event.subject});
         Ok(Some(serde_json::to_vec(&body)?))
     }

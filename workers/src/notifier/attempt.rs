@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use chatkeep_core::http::guard::Forbidden;
 use chatkeep_core::signing;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{Attempt, ClaimedDelivery, DeliveryFailure, EventRef, Next};
+use chatkeep_store::{Attempt, DeliveryFailure, EventRef, LeasedDelivery, Next};
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode};
 use tracing::Instrument as _;
@@ -29,13 +29,13 @@ struct EndpointResponse {
 
 /// Data of an attempt before it is made.
 struct Draft {
-    delivery: ClaimedDelivery,
+    delivery: LeasedDelivery,
     at: Timestamp,
 }
 
 impl<B: Bodies> Notifier<B> {
     /// Makes a delivery; `None` if it cannot be rendered now and its lease has to expire.
-    pub(super) async fn attempt(&self, delivery: ClaimedDelivery) -> Option<Attempt> {
+    pub(super) async fn attempt(&self, delivery: LeasedDelivery) -> Option<Attempt> {
         let draft = Draft { at: self.clock.now(), delivery };
         let (event, bounds) = (&draft.delivery.event, &draft.delivery.bounds);
         if !draft.delivery.may_read || bounds.admit(&event.subject(), draft.at).is_err() {
@@ -59,7 +59,7 @@ impl<B: Bodies> Notifier<B> {
 
     async fn send(
         &self,
-        delivery: &ClaimedDelivery,
+        delivery: &LeasedDelivery,
         at: Timestamp,
         body: Vec<u8>,
     ) -> Result<EndpointResponse, DeliveryFailure> {

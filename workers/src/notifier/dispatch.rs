@@ -1,11 +1,11 @@
-//! Dispatch: claims due deliveries, and makes them concurrently.
+//! Dispatch: leases due deliveries, and makes them concurrently.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::id::WebhookId;
-use chatkeep_store::{ClaimRoom, ClaimedDelivery, StoreError};
+use chatkeep_store::{LeaseRoom, LeasedDelivery, StoreError};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -17,11 +17,11 @@ use crate::supervisor::track;
 
 /// Time added to a delivery's lease beyond its timeout and waiting time.
 const LEASE_MARGIN: Duration = Duration::from_secs(15);
-/// Maximum time that a claimed delivery waits for its turn; then it is released.
+/// Maximum time that a leased delivery waits for its turn; then it is released.
 const MAX_QUEUE_TIME: Duration = Duration::from_secs(15);
 /// Time of failure after which an endpoint gets one delivery at a time.
 const FAILING_AFTER: Duration = Duration::from_mins(1);
-/// Factor of the concurrency that gives the batch size of a claim: claiming each delivery by itself
+/// Factor of the concurrency that gives the batch size of a lease: leasing each delivery by itself
 /// would take longer than making it.
 const CLAIM_FACTOR: usize = 8;
 
@@ -62,7 +62,7 @@ impl<B: Bodies> Notifier<B> {
         while !stop.is_cancelled() {
             let started = self.start_due(&mut slots, stop, &tasks, &results).await;
             if let Err(error) = &started {
-                log_failure!(warn, error, "cannot claim webhook deliveries");
+                log_failure!(warn, error, "cannot lease webhook deliveries");
             }
             if !matches!(started, Ok(1..)) {
                 slots.each.retain(|_, lane| Arc::strong_count(lane) > 1);
@@ -74,7 +74,7 @@ impl<B: Bodies> Notifier<B> {
         tasks.wait().await;
     }
 
-    /// Makes due deliveries, as many as may be claimed at once; returns their number.
+    /// Makes due deliveries, as many as may be leased at once; returns their number.
     pub(super) async fn dispatch_once(
         self: Arc<Self>,
         stop: &CancellationToken,
@@ -88,7 +88,7 @@ impl<B: Bodies> Notifier<B> {
         started
     }
 
-    /// Claims due deliveries and starts them; returns their number.
+    /// Leases due deliveries and starts them; returns their number.
     async fn start_due(
         self: &Arc<Self>,
         slots: &mut Slots,
@@ -104,14 +104,14 @@ impl<B: Bodies> Notifier<B> {
         Ok(started)
     }
 
-    /// Claims due deliveries, if so few of `held` ones are left that it is worth a query.
-    async fn take(&self, slots: &Slots, held: usize) -> Result<Vec<ClaimedDelivery>, StoreError> {
+    /// Leases due deliveries, if so few of `held` ones are left that it is worth a query.
+    async fn take(&self, slots: &Slots, held: usize) -> Result<Vec<LeasedDelivery>, StoreError> {
         let most = self.settings.parallel * CLAIM_FACTOR;
         if held > most / 2 {
             return Ok(Vec::new());
         }
         let now = self.clock.now();
-        let room = ClaimRoom {
+        let room = LeaseRoom {
             total: most - held,
             failing: slots.failing.available_permits(),
             each: self.settings.parallel_each * CLAIM_FACTOR,
@@ -119,12 +119,12 @@ impl<B: Bodies> Notifier<B> {
             failing_before: now.minus(FAILING_AFTER),
         };
         let lease_end = now.plus(MAX_QUEUE_TIME + self.settings.timeout + LEASE_MARGIN);
-        self.store.webhooks().claim_webhooks(room, lease_end, now).await
+        self.store.webhooks().lease_deliveries(room, lease_end, now).await
     }
 
     fn start(
         self: &Arc<Self>,
-        delivery: ClaimedDelivery,
+        delivery: LeasedDelivery,
         slots: &mut Slots,
         stop: &CancellationToken,
         tasks: &TaskTracker,
@@ -150,7 +150,7 @@ impl<B: Bodies> Notifier<B> {
     }
 
     /// Waits for a delivery's turn, and makes it; releases it if its lease would end meanwhile.
-    async fn in_turn(&self, delivery: ClaimedDelivery, turn: Turn) -> Option<DeliveryResult> {
+    async fn in_turn(&self, delivery: LeasedDelivery, turn: Turn) -> Option<DeliveryResult> {
         let slots =
             async { Some((turn.each.acquire().await.ok()?, turn.all.acquire().await.ok()?)) };
         let slots =

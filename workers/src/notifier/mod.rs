@@ -1,7 +1,7 @@
 //! Notifier: delivers outbox events to the webhook endpoints that subscribe to them.
 //!
 //! Two loops that any number of processes may run side by side. One creates deliveries of outbox
-//! events, from a position in the feed that is stored. The other claims due deliveries, a few of
+//! events, from a position in the feed that is stored. The other leases due deliveries, a few of
 //! each endpoint at a time, so that a slow or dead one holds up nobody else. A delivery is leased
 //! while it waits for its turn and is made: one whose process died is made again, under the same
 //! `webhook-id`.
@@ -24,7 +24,7 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::time::SharedClock;
 use chatkeep_platform::Bots;
-use chatkeep_store::{ClaimedDelivery, Store, StoreError};
+use chatkeep_store::{LeasedDelivery, Store, StoreError};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -48,7 +48,7 @@ pub trait Bodies: Send + Sync + 'static {
     /// Returns an error if that cannot be known now; the delivery is tried again.
     fn body<'a>(
         &'a self,
-        delivery: &'a ClaimedDelivery,
+        delivery: &'a LeasedDelivery,
     ) -> impl Future<Output = Result<Option<Vec<u8>>, Self::Error>> + Send + 'a;
 }
 
@@ -95,7 +95,7 @@ impl<B: Bodies> Notifier<B> {
     pub async fn release_interrupted(&self) {
         if self.store.is_embedded() {
             // No other process uses the store, so existing leases belong to a dead process.
-            match self.store.webhooks().release_webhooks(self.clock.now()).await {
+            match self.store.webhooks().release_deliveries(self.clock.now()).await {
                 Ok(0) => {}
                 Ok(freed) => {
                     info!(freed, "released webhook deliveries that a crash had interrupted");
@@ -123,14 +123,14 @@ impl<B: Bodies> Notifier<B> {
     /// it is stopped.
     ///
     /// # Errors
-    /// Returns an error when deliveries cannot be created or claimed.
+    /// Returns an error when deliveries cannot be created or leased.
     #[boxed]
     pub async fn drain(self: Arc<Self>) -> Result<usize, StoreError> {
         let (stop, wake) = (CancellationToken::new(), Notify::new());
         self.fan_out_all(&stop, &wake).await?;
         let mut delivered = 0;
         loop {
-            // What is not recorded keeps others of its endpoint from being claimed.
+            // What is not recorded keeps others of its endpoint from being leased.
             let (results, recorded) = mpsc::channel(RESULTS);
             let (made, ()) = tokio::join!(
                 Arc::clone(&self).dispatch_once(&stop, results),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chatkeep_core::metric;
-use chatkeep_store::{Attempt, ClaimedDelivery, Next};
+use chatkeep_store::{Attempt, LeasedDelivery, Next};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -16,12 +16,12 @@ const BATCH: usize = 256;
 /// Pause while the store is unavailable.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Result of a claimed delivery.
+/// Result of a leased delivery.
 pub(super) enum DeliveryResult {
     /// It was attempted.
     Tried(Attempt),
     /// It was released before its turn.
-    Returned(ClaimedDelivery),
+    Returned(LeasedDelivery),
 }
 
 impl<B: Bodies> Notifier<B> {
@@ -50,12 +50,12 @@ impl<B: Bodies> Notifier<B> {
     }
 
     /// Releases deliveries. One that cannot be released is due when its lease ends.
-    async fn give_back(&self, deliveries: &[ClaimedDelivery]) {
+    async fn give_back(&self, deliveries: &[LeasedDelivery]) {
         if deliveries.is_empty() {
             return;
         }
         if let Err(error) =
-            self.store.webhooks().return_webhooks(deliveries, self.clock.now()).await
+            self.store.webhooks().return_deliveries(deliveries, self.clock.now()).await
         {
             log_failure!(warn, &error, "cannot return webhook deliveries to the queue");
         }

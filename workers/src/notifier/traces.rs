@@ -5,7 +5,7 @@
 //! context: it is somebody else's.
 
 use chatkeep_core::trace;
-use chatkeep_store::{ClaimedDelivery, DeliveryFailure};
+use chatkeep_store::{DeliveryFailure, LeasedDelivery};
 use reqwest::{StatusCode, Url};
 use tracing::field::Empty;
 use tracing::{Span, info_span};
@@ -13,7 +13,7 @@ use tracing::{Span, info_span};
 use crate::recent_traces;
 
 /// Begins the span of an attempt.
-pub(super) fn delivery_span(delivery: &ClaimedDelivery) -> Span {
+pub(super) fn delivery_span(delivery: &LeasedDelivery) -> Span {
     if !trace::is_enabled() {
         return Span::none();
     }

@@ -12,7 +12,7 @@ use chatkeep_core::id::WebhookId;
 use chatkeep_core::signing;
 use chatkeep_core::time::{Clock as _, SharedClock};
 use chatkeep_store::{
-    ClaimedDelivery, DeliveryFilter, NewWebhook, OutboxEventKind, StoreError, Webhook,
+    DeliveryFilter, LeasedDelivery, NewWebhook, OutboxEventKind, StoreError, Webhook,
     WebhookChange, WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker,
 };
 use chatkeep_workers::notifier::{Bodies, Notifier, NotifierSettings};
@@ -27,7 +27,7 @@ struct Plain;
 impl Bodies for Plain {
     type Error = StoreError;
 
-    async fn body(&self, delivery: &ClaimedDelivery) -> Result<Option<Vec<u8>>, StoreError> {
+    async fn body(&self, delivery: &LeasedDelivery) -> Result<Option<Vec<u8>>, StoreError> {
         let body = serde_json::json!({"subject": delivery.event.subject});
         Ok(Some(serde_json::to_vec(&body)?))
     }

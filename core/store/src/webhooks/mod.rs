@@ -18,11 +18,11 @@ macro_rules! webhook_rows {
 }
 
 mod change;
-mod claim;
 mod delivery;
 mod end;
 mod fan_out;
 mod forget;
+mod lease;
 mod log;
 mod owner_notices;
 mod redelivery;
@@ -35,11 +35,11 @@ use async_recursion::async_recursion as boxed;
 use secrecy::{ExposeSecret as _, SecretString};
 
 pub use change::{WebhookChanged, WebhookMade};
-pub use claim::{ClaimRoom, ClaimedDelivery, WebhookQueue};
 pub(crate) use delivery::test_event;
 pub use delivery::{DeliveryFailure, DeliveryStatus, TEST_EVENT, WebhookDelivery};
 pub(super) use end::{carry_webhooks, end_webhooks_of};
 pub(super) use forget::{delete_responses, delete_responses_in};
+pub use lease::{LeaseRoom, LeasedDelivery, WebhookQueue};
 pub use log::DeliveryFilter;
 pub use owner_notices::PendingNotice;
 pub use rows::{DisabledReason, EventRef, Webhook};

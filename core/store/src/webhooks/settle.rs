@@ -11,8 +11,8 @@ use serde::Serialize;
 use super::super::db::{Sql, Tx, locking};
 use super::super::ingest::BulkKey;
 use super::super::{OutboxEventKind, StoreError, WebhookStore};
-use super::claim::ClaimedDelivery;
 use super::delivery::{DeliveryFailure, DeliveryStatus};
+use super::lease::LeasedDelivery;
 use super::rows::DisabledReason;
 use crate::query::{query, query_as};
 
@@ -20,7 +20,7 @@ use crate::query::{query, query_as};
 #[derive(Clone, Debug)]
 pub struct Attempt {
     /// Attempted delivery.
-    pub delivery: ClaimedDelivery,
+    pub delivery: LeasedDelivery,
     /// Start time.
     pub at: Timestamp,
     /// Duration in milliseconds; `None` when nothing was sent.
@@ -72,20 +72,20 @@ const LOCK_WEBHOOKS: Sql = locking!(
     " FOR NO KEY UPDATE"
 );
 
-/// Only the last claim decides, and only once.
+/// Only the last lease decides, and only once.
 const SETTLE: &str = "
     UPDATE webhook_deliveries SET
         status = s.status, due_at = s.due, leased = 0, attempts = attempts + s.tried,
         tried_at = s.at, took_ms = s.took, http_status = s.code, error = s.error,
         answer = s.answer, request_bytes = COALESCE(s.bytes, request_bytes)
-    FROM (SELECT CAST(value ->> 'n' AS BIGINT) AS n, CAST(value ->> 'claim' AS BIGINT) AS claim,
+    FROM (SELECT CAST(value ->> 'n' AS BIGINT) AS n, CAST(value ->> 'lease' AS BIGINT) AS lease,
                  value ->> 'status' AS status, CAST(value ->> 'due' AS BIGINT) AS due,
                  CAST(value ->> 'tried' AS BIGINT) AS tried, CAST(value ->> 'at' AS BIGINT) AS at,
                  CAST(value ->> 'took' AS BIGINT) AS took, CAST(value ->> 'code' AS BIGINT) AS code,
                  value ->> 'error' AS error, value ->> 'answer' AS answer,
                  CAST(value ->> 'bytes' AS BIGINT) AS bytes
           FROM json_each($1)) s
-    WHERE webhook_deliveries.delivery_no = s.n AND webhook_deliveries.claims = s.claim
+    WHERE webhook_deliveries.delivery_no = s.n AND webhook_deliveries.claims = s.lease
       AND webhook_deliveries.leased = 1";
 
 const CLEAR_FAILING: &str = "
@@ -107,7 +107,7 @@ const ADD_EVENT: &str = "
 #[derive(Serialize)]
 struct Settled<'a> {
     n: i64,
-    claim: i64,
+    lease: i64,
     status: DeliveryStatus,
     due: Option<i64>,
     tried: i64,
@@ -184,7 +184,7 @@ async fn lock_messages(
     Ok(rows.into_iter().collect())
 }
 
-fn about(delivery: &ClaimedDelivery) -> Option<(&str, &str)> {
+fn about(delivery: &LeasedDelivery) -> Option<(&str, &str)> {
     let event = &delivery.event;
     Some((event.channel.as_ref()?.as_str(), event.subject.as_deref()?))
         .filter(|_| event.kind.is_some_and(OutboxEventKind::is_about_message))
@@ -224,7 +224,7 @@ fn settled<'a>(attempt: &'a Attempt, readable: &BTreeSet<(String, String)>) -> S
         .is_none_or(|(c, m)| readable.contains(&(c.to_owned(), m.to_owned())));
     Settled {
         n: attempt.delivery.number,
-        claim: attempt.delivery.claim,
+        lease: attempt.delivery.lease,
         status,
         due,
         tried: i64::from(attempt.next != Next::Dropped),

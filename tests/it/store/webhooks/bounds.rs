@@ -90,7 +90,7 @@ async fn nothing_beyond_the_bounds_becomes_a_delivery(fixture: Fixture) {
     let here = fixture.fanned_out("wh_here", 1, 20).await;
     assert_eq!(here[0].event.subject.as_deref(), Some("a"));
     assert!(fixture.log("wh_ended", None).await.is_empty());
-    let taken = fixture.claim(room(99, 99), 20).await;
+    let taken = fixture.lease(room(99, 99), 20).await;
     let bounds = taken.iter().find(|d| d.webhook.as_str() == "wh_here").map(|d| d.bounds.clone());
     assert_eq!(bounds, Some(only(&["C1"])));
 }
@@ -110,7 +110,7 @@ async fn a_webhook_ends_with_its_key(fixture: Fixture) {
     fixture.fanned_out("wh_expires", 1, 20).await;
     assert!(fixture.store.webhooks().end_webhooks(at(49)).await.unwrap().is_empty());
     // At its end nothing is delivered any more, also before the expired keys are purged.
-    let due = fixture.claim(room(99, 99), 50).await;
+    let due = fixture.lease(room(99, 99), 50).await;
     assert!(due.iter().all(|d| d.webhook.as_str() != "wh_expires"));
     assert!(fixture.store.keys().drop_key(&"key_deleted".into(), at(40)).await.unwrap());
     assert_eq!(fixture.reason("wh_deleted").await, Some(DisabledReason::KeyEnded));
@@ -232,7 +232,7 @@ async fn deliveries_are_shown_within_bounds(fixture: Fixture) {
     fixture.fanned_out("wh_1", 3, 20).await;
     let id = WebhookId::from("wh_1");
     fixture.store.webhooks().test_webhook(&id, "evt_test", at(21)).await.unwrap();
-    let taken = fixture.claim(room(99, 99), 22).await;
+    let taken = fixture.lease(room(99, 99), 22).await;
     let failed: Vec<_> = taken.iter().map(|d| attempt(d, Next::Failed, 22)).collect();
     fixture.settle(&failed, 0, 23).await;
     let messages = vec![Scope::ReadMessages];

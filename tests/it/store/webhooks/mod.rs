@@ -1,5 +1,5 @@
-//! Webhooks and their deliveries: each event to each endpoint once, claimed fairly; recorded by the
-//! last one who claimed it.
+//! Webhooks and their deliveries: each event to each endpoint once, leased fairly; recorded by the
+//! last holder of the lease.
 
 mod bounds;
 mod settled;
@@ -11,9 +11,9 @@ use chatkeep_core::id::{ChannelId, UserId, WebhookId};
 use chatkeep_core::plan::Plan;
 use chatkeep_core::signing;
 use chatkeep_store::{
-    Attempt, ClaimRoom, ClaimedDelivery, DeliveryFilter, DeliveryStatus, DisabledReason,
-    NewWebhook, Next, OutboxEventKind, PresenceEvidenceKind, UnstoredReason, WEBHOOKS_OF_USER,
-    WebhookChange, WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker,
+    Attempt, DeliveryFilter, DeliveryStatus, DisabledReason, LeaseRoom, LeasedDelivery, NewWebhook,
+    Next, OutboxEventKind, PresenceEvidenceKind, UnstoredReason, WEBHOOKS_OF_USER, WebhookChange,
+    WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker,
 };
 use secrecy::ExposeSecret as _;
 
@@ -90,8 +90,8 @@ impl Fixture {
         self.store.webhooks().change_webhook(&user, &id, change, maker, at(now)).await.unwrap()
     }
 
-    async fn claim(&self, room: ClaimRoom, now: i64) -> Vec<ClaimedDelivery> {
-        self.store.webhooks().claim_webhooks(room, at(now + LEASE), at(now)).await.unwrap()
+    async fn lease(&self, room: LeaseRoom, now: i64) -> Vec<LeasedDelivery> {
+        self.store.webhooks().lease_deliveries(room, at(now + LEASE), at(now)).await.unwrap()
     }
 
     async fn settle(&self, attempts: &[Attempt], give_up: i64, now: i64) -> Vec<DisabledReason> {
@@ -111,11 +111,11 @@ fn wants(events: &[OutboxEventKind]) -> WebhookChange<'_> {
     }
 }
 
-fn room(total: usize, each: usize) -> ClaimRoom {
-    ClaimRoom { total, failing: total / 2, each, per_failed: each, failing_before: at(i64::MIN) }
+fn room(total: usize, each: usize) -> LeaseRoom {
+    LeaseRoom { total, failing: total / 2, each, per_failed: each, failing_before: at(i64::MIN) }
 }
 
-fn attempt(delivery: &ClaimedDelivery, next: Next, time: i64) -> Attempt {
+fn attempt(delivery: &LeasedDelivery, next: Next, time: i64) -> Attempt {
     Attempt {
         delivery: delivery.clone(),
         at: at(time),
@@ -295,13 +295,13 @@ async fn each_webhook_gets_its_share(fixture: Fixture) {
     fixture.keep(&many, 50).await;
     fixture.fanned_out("wh_1", 30, 60).await;
     fixture.fanned_out("wh_2", 30, 60).await;
-    let of = |taken: &[ClaimedDelivery], id: &str| {
+    let of = |taken: &[LeasedDelivery], id: &str| {
         taken.iter().filter(|d| d.webhook.as_str() == id).count()
     };
-    let first = fixture.claim(room(100, 4), 60).await;
+    let first = fixture.lease(room(100, 4), 60).await;
     assert_eq!((of(&first, "wh_1"), of(&first, "wh_2")), (4, 4));
     assert_eq!(first[0].secrets.len(), 1);
-    assert!(fixture.claim(room(100, 4), 60).await.is_empty(), "each has four under way");
+    assert!(fixture.lease(room(100, 4), 60).await.is_empty(), "each has four under way");
     let queue = fixture.store.webhooks().webhook_queue(at(60)).await.unwrap();
     assert_eq!((queue.waiting, queue.due, queue.oldest_due), (60, 52, Some(at(60))));
     let done: Vec<_> = first
@@ -310,7 +310,7 @@ async fn each_webhook_gets_its_share(fixture: Fixture) {
         .map(|d| attempt(d, Next::Delivered, 60))
         .collect();
     assert!(fixture.settle(&done, 0, 61).await.is_empty());
-    let second = fixture.claim(room(3, 4), 62).await;
+    let second = fixture.lease(room(3, 4), 62).await;
     assert_eq!((of(&second, "wh_1"), of(&second, "wh_2")), (3, 0), "no more than there is room");
     let again: BTreeSet<_> = first.iter().chain(&second).map(|d| d.number).collect();
     assert_eq!(again.len(), 11, "nothing is taken twice");
@@ -318,26 +318,26 @@ async fn each_webhook_gets_its_share(fixture: Fixture) {
     let failed =
         first.iter().filter(|d| d.webhook.as_str() == "wh_2").map(|d| attempt(d, Next::Failed, 63));
     fixture.settle(&failed.collect::<Vec<_>>(), 0, 63).await;
-    let unwell = fixture.claim(ClaimRoom { per_failed: 2, ..room(100, 4) }, 70).await;
+    let unwell = fixture.lease(LeaseRoom { per_failed: 2, ..room(100, 4) }, 70).await;
     assert_eq!((of(&unwell, "wh_1"), of(&unwell, "wh_2")), (1, 2));
     // Returned deliveries are due at once.
-    fixture.store.webhooks().return_webhooks(&unwell, at(71)).await.unwrap();
-    let failing = ClaimRoom { failing_before: at(70), ..room(100, 4) };
-    assert_eq!(of(&fixture.claim(failing, 71).await, "wh_2"), 1);
-    let none = ClaimRoom { failing: 0, ..failing };
-    assert_eq!(of(&fixture.claim(none, 71 + LEASE).await, "wh_2"), 0);
+    fixture.store.webhooks().return_deliveries(&unwell, at(71)).await.unwrap();
+    let failing = LeaseRoom { failing_before: at(70), ..room(100, 4) };
+    assert_eq!(of(&fixture.lease(failing, 71).await, "wh_2"), 1);
+    let none = LeaseRoom { failing: 0, ..failing };
+    assert_eq!(of(&fixture.lease(none, 71 + LEASE).await, "wh_2"), 0);
 }
 
 async fn a_lease_ends_and_the_last_claim_decides(fixture: Fixture) {
     prepared(&fixture).await;
     fixture.keep(&[said("C1", "a", 10, "x")], 12).await;
     fixture.fanned_out("wh_1", 1, 20).await;
-    let first = fixture.claim(room(9, 4), 20).await;
-    assert!(fixture.claim(room(9, 4), 20 + LEASE - 1).await.is_empty());
-    let second = fixture.claim(room(9, 4), 20 + LEASE).await;
-    fixture.store.webhooks().return_webhooks(&first, at(25)).await.unwrap();
+    let first = fixture.lease(room(9, 4), 20).await;
+    assert!(fixture.lease(room(9, 4), 20 + LEASE - 1).await.is_empty());
+    let second = fixture.lease(room(9, 4), 20 + LEASE).await;
+    fixture.store.webhooks().return_deliveries(&first, at(25)).await.unwrap();
     assert!(
-        fixture.claim(room(9, 4), 26 + LEASE).await.is_empty(),
+        fixture.lease(room(9, 4), 26 + LEASE).await.is_empty(),
         "it is not the first's any more"
     );
     assert_eq!(
@@ -349,15 +349,15 @@ async fn a_lease_ends_and_the_last_claim_decides(fixture: Fixture) {
     fixture.settle(&[attempt(&second[0], Next::Retry(at(99_000)), 40)], 0, 41).await;
     let waiting = fixture.log("wh_1", None).await.remove(0);
     assert_eq!((waiting.attempts, waiting.due_at), (1, Some(at(99_000))));
-    assert!(fixture.claim(room(9, 4), 98_999).await.is_empty());
-    let third = fixture.claim(room(9, 4), 99_000).await;
+    assert!(fixture.lease(room(9, 4), 98_999).await.is_empty());
+    let third = fixture.lease(room(9, 4), 99_000).await;
     assert_eq!(third[0].attempts, 1);
-    assert_eq!(fixture.store.webhooks().release_webhooks(at(99_001)).await.unwrap(), 1);
-    let fourth = fixture.claim(room(9, 4), 99_002).await;
+    assert_eq!(fixture.store.webhooks().release_deliveries(at(99_001)).await.unwrap(), 1);
+    let fourth = fixture.lease(room(9, 4), 99_002).await;
     fixture.settle(&[attempt(&fourth[0], Next::Delivered, 99_003)], 0, 99_004).await;
     let done = fixture.log("wh_1", Some(DeliveryStatus::Delivered)).await.remove(0);
     assert_eq!((done.attempts, done.due_at, done.http_status), (2, None, Some(200)));
-    assert!(fixture.claim(room(9, 4), i64::MAX / 2).await.is_empty());
+    assert!(fixture.lease(room(9, 4), i64::MAX / 2).await.is_empty());
 }
 
 async fn a_rejoined_owner_is_looked_at_when_it_is_delivered(fixture: Fixture) {
@@ -365,7 +365,7 @@ async fn a_rejoined_owner_is_looked_at_when_it_is_delivered(fixture: Fixture) {
     fixture.hook("wh_c1", "U1", &OutboxEventKind::ALL, Some(&["C1"])).await;
     fixture.keep(&[said("C1", "a", 10, "x")], 12).await;
     fixture.fanned_out("wh_1", 1, 20).await;
-    let taken = fixture.claim(room(9, 4), 20).await;
+    let taken = fixture.lease(room(9, 4), 20).await;
     assert!(taken.len() == 2 && taken.iter().all(|delivery| delivery.may_read));
     fixture
         .store
@@ -375,7 +375,7 @@ async fn a_rejoined_owner_is_looked_at_when_it_is_delivered(fixture: Fixture) {
         .unwrap();
     let channels = ["C2".into()];
     let elsewhere = WebhookChange { channels: Some(&channels), ..wants(&OutboxEventKind::ALL) };
-    let taken = fixture.claim(room(9, 4), 20 + LEASE).await;
+    let taken = fixture.lease(room(9, 4), 20 + LEASE).await;
     assert!(taken.len() == 2 && taken.iter().all(|delivery| !delivery.may_read), "they left");
     fixture
         .store
@@ -385,7 +385,7 @@ async fn a_rejoined_owner_is_looked_at_when_it_is_delivered(fixture: Fixture) {
         .unwrap();
     let changed = fixture.change("wh_c1", elsewhere, &Bounds::full(), 41).await;
     assert_eq!(changed, WebhookChanged::Done);
-    let taken = fixture.claim(room(9, 4), 20 + 2 * LEASE).await;
+    let taken = fixture.lease(room(9, 4), 20 + 2 * LEASE).await;
     let may = |id: &str| taken.iter().find(|d| d.webhook.as_str() == id).unwrap().may_read;
     assert_eq!((may("wh_1"), may("wh_c1")), (true, false));
 }
@@ -403,7 +403,7 @@ async fn many_takers_never_take_the_same(fixture: Fixture) {
             loop {
                 let taken = store
                     .webhooks()
-                    .claim_webhooks(room(7, COUNT), at(LEASE), at(20))
+                    .lease_deliveries(room(7, COUNT), at(LEASE), at(20))
                     .await
                     .unwrap();
                 if taken.is_empty() {
@@ -419,7 +419,7 @@ async fn many_takers_never_take_the_same(fixture: Fixture) {
     }
     // A claimer that saw only others' claims may have gone; the rest is still due.
     loop {
-        let taken = fixture.claim(room(7, COUNT), 20).await;
+        let taken = fixture.lease(room(7, COUNT), 20).await;
         if taken.is_empty() {
             break;
         }
@@ -442,26 +442,26 @@ async fn an_answer_waits_for_the_first_attempt_of_what_it_answers(fixture: Fixtu
     ];
     fixture.keep(&batch, 20).await;
     fixture.fanned_out("wh_1", 5, 21).await;
-    let subjects = |taken: &[ClaimedDelivery]| {
+    let subjects = |taken: &[LeasedDelivery]| {
         let mut subjects: Vec<_> =
             taken.iter().filter_map(|one| one.event.subject.clone()).collect();
         subjects.sort();
         subjects
     };
-    let first = fixture.claim(room(100, 100), 22).await;
+    let first = fixture.lease(room(100, 100), 22).await;
     assert_eq!(subjects(&first), ["elsewhere", "q1", "q2"]);
-    assert!(fixture.claim(room(100, 100), 23).await.is_empty(), "they are under way");
+    assert!(fixture.lease(room(100, 100), 23).await.is_empty(), "they are under way");
     let of = |subject: &str| {
         first.iter().find(|one| one.event.subject.as_deref() == Some(subject)).unwrap()
     };
     // The second question arrives before the first, whose attempt then fails.
     fixture.settle(&[attempt(of("q2"), Next::Delivered, 24)], 0, 24).await;
-    assert!(fixture.claim(room(100, 100), 25).await.is_empty());
+    assert!(fixture.lease(room(100, 100), 25).await.is_empty());
     fixture.settle(&[attempt(of("q1"), Next::Retry(at(5_000)), 26)], 0, 26).await;
-    let next = fixture.claim(room(100, 100), 27).await;
+    let next = fixture.lease(room(100, 100), 27).await;
     assert_eq!(subjects(&next), ["a1"], "one after the other");
     fixture.settle(&[attempt(&next[0], Next::Delivered, 28)], 0, 28).await;
-    assert_eq!(subjects(&fixture.claim(room(100, 100), 29).await), ["a2"]);
+    assert_eq!(subjects(&fixture.lease(room(100, 100), 29).await), ["a2"]);
 }
 
 async fn what_is_not_kept_is_delivered_without_content(fixture: Fixture) {
@@ -470,6 +470,6 @@ async fn what_is_not_kept_is_delivered_without_content(fixture: Fixture) {
     fixture.keep(&[said("C2", "a", 10, "x")], 20).await;
     let all = fixture.fanned_out("wh_1", 1, 21).await;
     assert_eq!(all[0].event.unstored.as_ref().unwrap().reason, UnstoredReason::NotSubscribed);
-    let taken = fixture.claim(room(10, 10), 22).await;
+    let taken = fixture.lease(room(10, 10), 22).await;
     assert_eq!(taken[0].event, all[0].event);
 }

@@ -6,7 +6,7 @@ use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{UserId, WebhookId};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
-    Attempt, ClaimRoom, DeliveryFilter, DeliveryStatus, DisabledReason, Next, NoticeOutcome,
+    Attempt, DeliveryFilter, DeliveryStatus, DisabledReason, LeaseRoom, Next, NoticeOutcome,
     OutboxEventKind, WebhookChanged,
 };
 
@@ -33,7 +33,7 @@ async fn answers_go_with_their_messages(fixture: Fixture) {
         fixture.keep(&[message], 200).await;
     }
     fixture.fanned_out("wh_1", messages.len(), 300).await;
-    let taken = fixture.claim(room(99, 99), 300).await;
+    let taken = fixture.lease(room(99, 99), 300).await;
     let (late, early): (Vec<_>, Vec<_>) =
         taken.into_iter().partition(|d| d.event.subject.as_deref() == Some("in time"));
     let early: Vec<_> = early.iter().map(|d| attempt(d, Next::Delivered, 300)).collect();
@@ -66,7 +66,7 @@ async fn who_fails_for_long_or_is_gone_is_disabled(fixture: Fixture) {
     let (user, id) = (UserId::from("U1"), WebhookId::from("wh_1"));
     let fail = async |day: i64, next: Next| {
         let now = day * DAY;
-        let taken = fixture.claim(ClaimRoom { failing: 9, ..room(99, 1) }, now).await;
+        let taken = fixture.lease(LeaseRoom { failing: 9, ..room(99, 1) }, now).await;
         let one = taken.iter().find(|d| d.webhook == id).unwrap();
         fixture.settle(&[attempt(one, next, now)], now - 5 * DAY, now).await
     };
@@ -83,7 +83,7 @@ async fn who_fails_for_long_or_is_gone_is_disabled(fixture: Fixture) {
     let webhook = fixture.store.webhooks().webhook(&user, &id).await.unwrap().unwrap();
     assert!(!webhook.enabled);
     assert_eq!(webhook.disabled, Some((DisabledReason::Failing, at(8 * DAY))));
-    assert!(fixture.claim(room(99, 9), 9 * DAY).await.iter().all(|d| d.webhook != id));
+    assert!(fixture.lease(room(99, 9), 9 * DAY).await.iter().all(|d| d.webhook != id));
 
     // The owner's other webhook gets the event, and the owner; nobody else.
     let last = async |webhook: &str| {
@@ -140,12 +140,12 @@ async fn who_asks_for_a_pause_gets_it(fixture: Fixture) {
     prepared(&fixture).await;
     fixture.keep(&[said("C1", "a", 10, "x"), said("C1", "b", 11, "y")], 12).await;
     fixture.fanned_out("wh_1", 2, 20).await;
-    let taken = fixture.claim(room(9, 1), 20).await;
+    let taken = fixture.lease(room(9, 1), 20).await;
     let until: Timestamp = at(60_000);
     let busy = Attempt { not_until: Some(until), ..attempt(&taken[0], Next::Retry(until), 21) };
     fixture.settle(&[busy], 0, 22).await;
-    assert!(fixture.claim(room(9, 4), 59_999).await.is_empty(), "the other one waits, too");
-    assert_eq!(fixture.claim(room(9, 4), 60_000).await.len(), 2);
+    assert!(fixture.lease(room(9, 4), 59_999).await.is_empty(), "the other one waits, too");
+    assert_eq!(fixture.lease(room(9, 4), 60_000).await.len(), 2);
 }
 
 async fn the_log_is_listed_repeated_and_purged(fixture: Fixture) {
@@ -174,7 +174,7 @@ async fn the_log_is_listed_repeated_and_purged(fixture: Fixture) {
         let found = store.webhooks().webhook_deliveries(&id, filter, 9).await.unwrap();
         assert_eq!(found.len(), count, "{filter:?}");
     }
-    let taken = fixture.claim(room(9, 9), 100).await;
+    let taken = fixture.lease(room(9, 9), 100).await;
     let outcomes = [Next::Delivered, Next::Failed, Next::Failed, Next::Dropped, Next::Failed];
     let attempts: Vec<_> =
         taken.iter().zip(outcomes).map(|(d, next)| attempt(d, next, 100)).collect();
@@ -188,13 +188,13 @@ async fn the_log_is_listed_repeated_and_purged(fixture: Fixture) {
     store.webhooks().redeliver(&id, taken[0].number, at(201)).await.unwrap();
     let pending = fixture.log("wh_1", Some(DeliveryStatus::Pending)).await;
     assert!(pending.len() == 3 && pending.iter().all(|d| d.attempts == 0));
-    let again = fixture.claim(room(9, 9), 300).await;
+    let again = fixture.lease(room(9, 9), 300).await;
     assert_eq!(
         again[0].event.id,
         taken.iter().find(|d| d.number == again[0].number).unwrap().event.id
     );
     store.webhooks().redeliver(&id, again[0].number, at(301)).await.unwrap();
-    assert!(fixture.claim(room(9, 9), 302).await.is_empty(), "what is under way is left alone");
+    assert!(fixture.lease(room(9, 9), 302).await.is_empty(), "what is under way is left alone");
 
     let test = store.webhooks().test_webhook(&id, "evt_test_1", at(400)).await.unwrap().unwrap();
     let test = store.webhooks().webhook_delivery(&id, test, &full).await.unwrap().unwrap();

@@ -116,7 +116,7 @@ async fn endpoints_that_keep_failing_take_half_of_the_deliveries_at_most() {
     let running = tokio::spawn(scene.notifier(settings()).run(stop.clone()));
     let called = || dead.iter().map(|path| scene.sink.at(path).len() - 1).sum::<usize>();
     until("as many as may are called", async || called() == settings().parallel / 2).await;
-    // Each message needs a further claim.
+    // Each message needs a further lease.
     for told in 1..=3 {
         scene.say(1).await;
         until("the other endpoint has it", async || scene.sink.at("/live").len() == told).await;

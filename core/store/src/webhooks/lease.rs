@@ -1,4 +1,4 @@
-//! Claims of due deliveries: a few of each webhook, so that none waits for another.
+//! Leases of due deliveries: a few of each webhook, so that none waits for another.
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::Bounds;
@@ -17,14 +17,14 @@ use crate::query::query_as;
 /// long.
 const WEBHOOKS: i64 = 256;
 
-/// Limits of a claim.
+/// Limits of a lease.
 #[derive(Clone, Copy, Debug)]
-pub struct ClaimRoom {
+pub struct LeaseRoom {
     /// Maximum number of deliveries.
     pub total: usize,
     /// Maximum number of these to webhooks that have been failing for a while.
     pub failing: usize,
-    /// Maximum number for one healthy webhook, those claimed by others included.
+    /// Maximum number for one healthy webhook, those leased by others included.
     pub each: usize,
     /// The same for one whose last attempt failed; one that has been failing for a while gets one.
     pub per_failed: usize,
@@ -32,13 +32,13 @@ pub struct ClaimRoom {
     pub failing_before: Timestamp,
 }
 
-/// Delivery claimed by this process until its lease ends.
+/// Delivery leased by this process until its lease ends.
 #[derive(Clone, Debug)]
-pub struct ClaimedDelivery {
+pub struct LeasedDelivery {
     /// Number of the delivery.
     pub number: i64,
-    /// Distinguishes this claim from later ones.
-    pub claim: i64,
+    /// Distinguishes this lease from later ones.
+    pub lease: i64,
     /// Number of attempts made before.
     pub attempts: u32,
     /// Webhook.
@@ -70,8 +70,8 @@ pub struct WebhookQueue {
     pub oldest_due: Option<Timestamp>,
 }
 
-/// Webhooks with due deliveries, the number of each that may be claimed at once, and those already
-/// claimed.
+/// Webhooks with due deliveries, the number of each that may be leased at once, and those already
+/// leased.
 const DUE: &str = "
     SELECT webhook_id, failing, room, busy FROM (
         SELECT w.webhook_id,
@@ -90,7 +90,7 @@ const DUE: &str = "
 
 /// The bot's own message is not sent before everything earlier in its channel was attempted once: a
 /// reply never arrives before its question unless the question failed. The lock is on rows that
-/// nobody else is about to claim.
+/// nobody else is about to lease.
 macro_rules! take {
     ($lock:literal) => {
         concat!(
@@ -174,18 +174,18 @@ struct TakenRow {
 }
 
 impl WebhookStore<'_> {
-    /// Claims due deliveries, until `lease_end` at most. One whose process died is due when its
+    /// Leases due deliveries, until `lease_end` at most. One whose process died is due when its
     /// lease ends.
     ///
     /// # Errors
-    /// Returns an error when the database fails; nothing is claimed then.
+    /// Returns an error when the database fails; nothing is leased then.
     #[boxed]
-    pub async fn claim_webhooks(
+    pub async fn lease_deliveries(
         &self,
-        room: ClaimRoom,
+        room: LeaseRoom,
         lease_end: Timestamp,
         now: Timestamp,
-    ) -> Result<Vec<ClaimedDelivery>, StoreError> {
+    ) -> Result<Vec<LeasedDelivery>, StoreError> {
         let [each, each_unwell] =
             [room.each, room.per_failed].map(|each| i64::try_from(each).unwrap_or(i64::MAX));
         let due: Vec<DueRow> = self
@@ -212,7 +212,7 @@ impl WebhookStore<'_> {
             )
             .await?;
         tx.commit().await?;
-        rows.into_iter().map(ClaimedDelivery::try_from).collect()
+        rows.into_iter().map(LeasedDelivery::try_from).collect()
     }
 
     /// Returns the queue of the enabled webhooks.
@@ -231,7 +231,7 @@ impl WebhookStore<'_> {
 async fn take(
     tx: &mut Tx,
     due: &[DueRow],
-    room: ClaimRoom,
+    room: LeaseRoom,
     lease_end: Timestamp,
     now: Timestamp,
 ) -> Result<Vec<Number>, StoreError> {
@@ -266,7 +266,7 @@ async fn take(
     Ok(numbers)
 }
 
-impl TryFrom<TakenRow> for ClaimedDelivery {
+impl TryFrom<TakenRow> for LeasedDelivery {
     type Error = StoreError;
 
     fn try_from(row: TakenRow) -> Result<Self, StoreError> {
@@ -281,7 +281,7 @@ impl TryFrom<TakenRow> for ClaimedDelivery {
         let bounds = bounds.read(&row.webhook_id)?;
         Ok(Self {
             number: row.delivery_no,
-            claim: row.claims,
+            lease: row.claims,
             attempts: u32::try_from(row.attempts).unwrap_or(u32::MAX),
             webhook: row.webhook_id.into(),
             user: row.user_id.into(),
