@@ -42,9 +42,20 @@ pub(super) struct Scan {
     pub(super) limit: usize,
 }
 
+/// Position as read from the file.
+#[derive(Debug)]
+pub(super) struct StoredPosition {
+    pub(super) name: String,
+    pub(super) stream: Stream,
+    pub(super) queue: Option<String>,
+    pub(super) cursor: i64,
+    pub(super) held: Leases,
+    pub(super) postponed: Delays,
+}
+
 /// Position as written to the file.
 #[derive(Debug)]
-pub(super) struct Saved {
+pub(super) struct SavedPosition {
     pub(super) name: String,
     pub(super) stream: Stream,
     pub(super) queue: Option<String>,
@@ -78,25 +89,25 @@ impl Position {
     /// Creates a new consumer, positioned before all retained messages.
     pub(super) fn new(spec: &ConsumerSpec) -> Self {
         let queue = spec.queue.filter(|_| spec.stream == Stream::Jobs);
-        let (held, postponed) = (Leases::default(), Delays::default());
-        let mut new = Self::restored(spec.name, spec.stream, queue, 0, held, postponed);
+        let mut new = Self::restored(StoredPosition {
+            name: spec.name.to_owned(),
+            stream: spec.stream,
+            queue: queue.map(str::to_owned),
+            cursor: 0,
+            held: Leases::default(),
+            postponed: Delays::default(),
+        });
         new.changed = true;
         new
     }
 
     /// Restores a consumer from the file.
-    pub(super) fn restored(
-        name: &str,
-        stream: Stream,
-        queue: Option<&str>,
-        cursor: i64,
-        held: Leases,
-        postponed: Delays,
-    ) -> Self {
+    pub(super) fn restored(stored: StoredPosition) -> Self {
+        let StoredPosition { name, stream, queue, cursor, held, postponed } = stored;
         Self {
-            name: name.to_owned(),
+            name,
             stream,
-            queue: queue.map(str::to_owned),
+            queue,
             lease: Duration::ZERO,
             max_in_flight: 0,
             slot: Arc::default(),
@@ -269,9 +280,9 @@ impl Position {
     }
 
     /// Takes the unsaved position; it must be given back when writing fails.
-    pub(super) fn save(&mut self) -> Saved {
+    pub(super) fn save(&mut self) -> SavedPosition {
         self.changed = false;
-        Saved {
+        SavedPosition {
             name: self.name.clone(),
             stream: self.stream,
             queue: self.queue.clone(),
@@ -282,7 +293,7 @@ impl Position {
     }
 
     /// Restores a position that could not be written.
-    pub(super) fn unsave(&mut self, saved: Saved) {
+    pub(super) fn unsave(&mut self, saved: SavedPosition) {
         self.changed = true;
         self.postponed.restore_unsaved(saved.postponed);
     }

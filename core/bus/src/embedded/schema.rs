@@ -11,7 +11,7 @@ use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::delays::Delays;
 use super::leases::Leases;
-use super::position::Position;
+use super::position::{Position, StoredPosition};
 use super::state::State;
 use crate::{BusError, Stream};
 
@@ -218,8 +218,8 @@ pub(super) async fn load(conn: &mut SqliteConnection) -> Result<State, BusError>
                 .fetch_all(&mut *conn)
                 .await?;
         let (held, postponed) = (Leases::restored(&held), Delays::restored(&postponed));
-        let queue = queue.as_deref();
-        state.add(Position::restored(&name, stream, queue, cursor, held, postponed));
+        let stored = StoredPosition { name, stream, queue, cursor, held, postponed };
+        state.add(Position::restored(stored));
     }
     Ok(state)
 }

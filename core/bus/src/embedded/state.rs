@@ -13,7 +13,7 @@ use chatkeep_core::time::Timestamp;
 use tokio::time::Instant;
 
 use super::consumers::RemovedConsumer;
-use super::position::{Position, Saved};
+use super::position::{Position, SavedPosition};
 use crate::{BusError, ConsumerSpec, Stream};
 
 /// Interval over which acknowledgements gather when nothing else is written; a crash inside it
@@ -37,7 +37,7 @@ pub(super) struct PendingDeadLetter {
 /// Changes written by one transaction.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    pub(super) positions: Vec<(usize, Saved)>,
+    pub(super) positions: Vec<(usize, SavedPosition)>,
     /// Messages that all consumers have finished.
     pub(super) finished: Vec<i64>,
     pub(super) dead_letters: Vec<PendingDeadLetter>,

@@ -40,16 +40,23 @@ pub(super) async fn locked(tx: &mut Tx, channel: &ChannelId) -> Result<Assistant
     Ok(tx.fetch_one(query_as(LOCK).bind(channel.as_str())).await?)
 }
 
-/// Change of a channel's settings: the channel, its author and its time.
-pub(super) type Edit<'a> = (&'a ChannelId, &'a UserId, Timestamp);
+/// Change of a channel's settings.
+#[derive(Clone, Copy)]
+pub(super) struct Edit<'a> {
+    pub(super) channel: &'a ChannelId,
+    /// Author.
+    pub(super) by: &'a UserId,
+    pub(super) now: Timestamp,
+}
 
 /// Changes and logs the switches of `row` in the transaction; the refusal of `change` if it refuses.
 pub(super) async fn change_config<E>(
     tx: &mut Tx,
     row: &AssistantRow,
-    (channel, by, now): Edit<'_>,
+    edit: Edit<'_>,
     change: impl FnOnce(AssistantConfig, SettingVersions) -> Result<AssistantConfig, E>,
 ) -> Result<Result<Setting<AssistantConfig>, E>, StoreError> {
+    let Edit { channel, by, now } = edit;
     let before = config_of(row, channel)?;
     let versions = SettingVersions { config: row.config_v, welcome: row.welcome_v };
     let value = match change(before.clone(), versions) {
@@ -59,7 +66,7 @@ pub(super) async fn change_config<E>(
     if value == before {
         return Ok(Ok(Setting { version: row.config_v, value }));
     }
-    save_config(tx, channel, by, now, &before, &value).await?;
+    save_config(tx, edit, &before, &value).await?;
     let values = (serde_json::to_value(&before)?, serde_json::to_value(&value)?);
     log_settings(tx, (channel, by), (&values.0, &values.1), now).await?;
     Ok(Ok(Setting { version: row.config_v + 1, value }))
@@ -69,7 +76,7 @@ pub(super) async fn change_config<E>(
 pub(super) async fn save_group_rules(
     tx: &mut Tx,
     row: &AssistantRow,
-    (channel, by, now): Edit<'_>,
+    Edit { channel, by, now }: Edit<'_>,
     text: &str,
 ) -> Result<(), StoreError> {
     if row.rules_text == text {
@@ -90,9 +97,7 @@ pub(super) async fn save_group_rules(
 
 async fn save_config(
     tx: &mut Tx,
-    channel: &ChannelId,
-    by: &UserId,
-    now: Timestamp,
+    Edit { channel, by, now }: Edit<'_>,
     before: &AssistantConfig,
     config: &AssistantConfig,
 ) -> Result<(), StoreError> {

@@ -34,7 +34,7 @@ use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::plan::Plan;
 use chatkeep_core::time::Timestamp;
 
-use edit::{change_config, locked, save_group_rules};
+use edit::{Edit, change_config, locked, save_group_rules};
 pub use rules::{RuleChange, RuleChanged};
 
 use super::{AssistantStore, StoreError, parsed};
@@ -158,7 +158,7 @@ impl AssistantStore<'_> {
     ) -> Result<Result<Setting<AssistantConfig>, E>, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let row = locked(&mut tx, channel).await?;
-        let changed = change_config(&mut tx, &row, (channel, by, now), change).await?;
+        let changed = change_config(&mut tx, &row, Edit { channel, by, now }, change).await?;
         if changed.is_ok() {
             tx.commit().await?;
         }
@@ -181,13 +181,15 @@ impl AssistantStore<'_> {
     ) -> Result<Result<bool, E>, StoreError> {
         let mut tx = self.store.db.begin().await?;
         let row = locked(&mut tx, channel).await?;
-        if let Err(refusal) = change_config(&mut tx, &row, (channel, by, now), change).await? {
+        if let Err(refusal) =
+            change_config(&mut tx, &row, Edit { channel, by, now }, change).await?
+        {
             return Ok(Err(refusal));
         }
         if !fits(row.rules_v, if_match) {
             return Ok(Ok(false));
         }
-        save_group_rules(&mut tx, &row, (channel, by, now), group_rules).await?;
+        save_group_rules(&mut tx, &row, Edit { channel, by, now }, group_rules).await?;
         tx.commit().await?;
         Ok(Ok(true))
     }
@@ -242,7 +244,7 @@ impl AssistantStore<'_> {
         if !fits(row.rules_v, if_match) {
             return Ok(false);
         }
-        save_group_rules(&mut tx, &row, (channel, by, now), text).await?;
+        save_group_rules(&mut tx, &row, Edit { channel, by, now }, text).await?;
         tx.commit().await?;
         Ok(true)
     }

@@ -76,6 +76,15 @@ const DROP_PREVIEW: &str = "
     UPDATE media SET preview_sha256 = NULL, preview_type = NULL
     WHERE channel_id = $1 AND message_id = $2";
 
+/// Media record to repair, in the transaction that has locked it.
+struct MediaRecordInTx<'a> {
+    tx: &'a mut Tx,
+    ledger: &'a mut Ledger,
+    channel: &'a str,
+    message: &'a str,
+    now: Timestamp,
+}
+
 impl AuditStore<'_> {
     /// Repairs a media record, with the counters. `false`, without a change, when it is not in the
     /// audited state any more.
@@ -97,7 +106,9 @@ impl AuditStore<'_> {
         let Some(row) = row.filter(|row| row.is(found)) else {
             return Ok(false);
         };
-        row.mend(&mut tx, &mut ledger, BulkKey { c, m: Some(m) }, mend, now).await?;
+        let mut record =
+            MediaRecordInTx { tx: &mut tx, ledger: &mut ledger, channel: c, message: m, now };
+        row.mend(&mut record, mend).await?;
         save_ledger(&mut tx, &ledger, now).await?;
         tx.commit().await?;
         Ok(true)
@@ -133,106 +144,76 @@ impl LockedRow {
 
     async fn mend(
         &self,
-        tx: &mut Tx,
-        ledger: &mut Ledger,
-        key: BulkKey<'_>,
+        record: &mut MediaRecordInTx<'_>,
         mend: &MediaRepair,
-        now: Timestamp,
     ) -> Result<(), StoreError> {
-        let (c, m) = (key.c, key.m.unwrap_or_default());
+        let (c, m) = (record.channel, record.message);
         match mend {
             MediaRepair::Resize(bytes) => {
-                self.charge(ledger, c, bytes - self.bytes);
-                tx.execute(query(RESIZE).bind(c).bind(m).bind(bytes)).await?;
+                self.charge(record.ledger, c, bytes - self.bytes);
+                record.tx.execute(query(RESIZE).bind(c).bind(m).bind(bytes)).await?;
             }
             MediaRepair::DropPreview => {
-                tx.execute(query(DROP_PREVIEW).bind(c).bind(m)).await?;
+                record.tx.execute(query(DROP_PREVIEW).bind(c).bind(m)).await?;
                 // What is not there needs no mark: it would be deleted should it come back.
                 return Ok(());
             }
-            MediaRepair::Lose if self.blob().is_some() => {
-                return self.lose(tx, ledger, c, m, now).await;
-            }
-            MediaRepair::Lose => {
-                self.fail(tx, ledger, c, m, MediaReason::FileLost, now).await?;
-            }
-            MediaRepair::Discard => {
-                self.fail(tx, ledger, c, m, MediaReason::FileDamaged, now).await?;
-            }
-            MediaRepair::Find(bytes) => self.find(tx, ledger, c, m, *bytes, now).await?,
+            MediaRepair::Lose if self.blob().is_some() => return self.lose(record).await,
+            MediaRepair::Lose => self.fail(record, MediaReason::FileLost).await?,
+            MediaRepair::Discard => self.fail(record, MediaReason::FileDamaged).await?,
+            MediaRepair::Find(bytes) => self.find(record, *bytes).await?,
             MediaRepair::Empty => {
-                tx.execute(query(EMPTY).bind(c).bind(m)).await?;
+                record.tx.execute(query(EMPTY).bind(c).bind(m)).await?;
             }
             MediaRepair::Drop => {
-                self.charge(ledger, c, -self.bytes);
-                tx.execute(query(EMPTY).bind(c).bind(m)).await?;
-                erase_media(tx, ledger, &[key]).await?;
+                self.charge(record.ledger, c, -self.bytes);
+                record.tx.execute(query(EMPTY).bind(c).bind(m)).await?;
+                erase_media(record.tx, record.ledger, &[BulkKey { c, m: Some(m) }]).await?;
             }
         }
         let blobs = [&self.sha256, &self.preview_sha256].map(|name| id(name.as_deref()));
         let blobs = names(blobs.iter().flatten().map(BlobId::as_str))?;
-        mark(tx, &blobs).await
+        mark(record.tx, &blobs).await
     }
 
     /// Notes that the file is not there. Its blob gets no mark, for the record goes on holding it.
-    async fn lose(
-        &self,
-        tx: &mut Tx,
-        ledger: &mut Ledger,
-        channel: &str,
-        message: &str,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        self.charge(ledger, channel, -self.bytes);
-        let stored_at = self.stored_at.unwrap_or(now.millis());
+    async fn lose(&self, record: &mut MediaRecordInTx<'_>) -> Result<(), StoreError> {
+        let (c, m) = (record.channel, record.message);
+        self.charge(record.ledger, c, -self.bytes);
+        let stored_at = self.stored_at.unwrap_or(record.now.millis());
         let reason = MediaReason::FileLost.name();
-        tx.execute(query(MARK_LOST).bind(channel).bind(message).bind(stored_at).bind(reason))
-            .await?;
-        log_event(tx, OutboxEventKind::MediaFailed, channel, message, now).await
+        record.tx.execute(query(MARK_LOST).bind(c).bind(m).bind(stored_at).bind(reason)).await?;
+        record.log_event(OutboxEventKind::MediaFailed).await
     }
 
     /// Gives the file up.
     async fn fail(
         &self,
-        tx: &mut Tx,
-        ledger: &mut Ledger,
-        channel: &str,
-        message: &str,
+        record: &mut MediaRecordInTx<'_>,
         reason: MediaReason,
-        now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.charge(ledger, channel, -self.bytes);
-        tx.execute(query(FAILED).bind(channel).bind(message).bind(reason.name())).await?;
-        log_event(tx, OutboxEventKind::MediaFailed, channel, message, now).await
+        let (c, m) = (record.channel, record.message);
+        self.charge(record.ledger, c, -self.bytes);
+        record.tx.execute(query(FAILED).bind(c).bind(m).bind(reason.name())).await?;
+        record.log_event(OutboxEventKind::MediaFailed).await
     }
 
     /// Makes a lost file count again, as it did before.
-    async fn find(
-        &self,
-        tx: &mut Tx,
-        ledger: &mut Ledger,
-        channel: &str,
-        message: &str,
-        bytes: i64,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
+    async fn find(&self, record: &mut MediaRecordInTx<'_>, bytes: i64) -> Result<(), StoreError> {
+        let (c, m) = (record.channel, record.message);
         if let Some(stored_at) = self.lost_stored_at {
-            self.charge_since(ledger, channel, stored_at, bytes);
+            self.charge_since(record.ledger, c, stored_at, bytes);
         }
-        tx.execute(query(FOUND).bind(channel).bind(message).bind(bytes)).await?;
-        log_event(tx, OutboxEventKind::FileUploaded, channel, message, now).await
+        record.tx.execute(query(FOUND).bind(c).bind(m).bind(bytes)).await?;
+        record.log_event(OutboxEventKind::FileUploaded).await
     }
 }
 
-/// Logs what became of the file of a message.
-async fn log_event(
-    tx: &mut Tx,
-    kind: OutboxEventKind,
-    channel: &str,
-    message: &str,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let (c, s) = (Some(channel), Some(message));
-    let event = NewOutboxEvent { kind: kind.name(), at: now.millis(), c, s };
-    log(tx, &[event], now).await
+impl MediaRecordInTx<'_> {
+    /// Logs the repair for readers of the outbox.
+    async fn log_event(&mut self, kind: OutboxEventKind) -> Result<(), StoreError> {
+        let (c, s) = (Some(self.channel), Some(self.message));
+        let event = NewOutboxEvent { kind: kind.name(), at: self.now.millis(), c, s };
+        log(self.tx, &[event], self.now).await
+    }
 }
