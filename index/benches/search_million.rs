@@ -143,7 +143,7 @@ fn put(id: usize, channel: &str, sent_at: i64, text: &str) -> IndexChange {
 impl Own {
     fn build(dir: &Path, corpus: &Path) -> Self {
         let index = MessageIndex::open(dir).expect("an index");
-        if index.progress().as_deref() == Some("the end") {
+        if index.position().as_deref() == Some("the end") {
             return Self(index);
         }
         let clock = Clock::start();

@@ -256,7 +256,7 @@ fn child_that_indexes_until_it_is_killed() {
     let Ok(folder) = std::env::var(CHILD_FOLDER) else { return };
     let index = MessageIndex::open(Path::new(&folder)).unwrap();
     let mut writer = writer(&index);
-    let done = index.progress().map_or(0, |progress| progress.parse().unwrap());
+    let done = index.position().map_or(0, |position| position.parse().unwrap());
     for n in done.. {
         writer.apply(&step(n)).unwrap();
         if n % 3 == 2 {
@@ -281,17 +281,17 @@ fn a_writer_killed_at_any_moment_loses_nothing_and_doubles_nothing() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        wait_for_progress(folder.path(), before);
+        wait_for_position(folder.path(), before);
         // A random moment of its work, not of the clock.
         wait_for_writes(child.id(), numbers.below(200));
         child.kill().unwrap();
         child.wait().unwrap();
 
         let index = MessageIndex::open(folder.path()).unwrap();
-        let progress: u64 = index.progress().unwrap().parse().unwrap();
-        assert!(progress > before);
-        before = progress;
-        let expected = state_after(progress);
+        let position: u64 = index.position().unwrap().parse().unwrap();
+        assert!(position > before);
+        before = position;
+        let expected = state_after(position);
         assert_eq!(find(&index, "word"), expected.keys().copied().collect());
         let (id, version) = expected.iter().next_back().unwrap();
         assert!(find(&index, &format!("version{version}")).contains(id));
@@ -300,12 +300,12 @@ fn a_writer_killed_at_any_moment_loses_nothing_and_doubles_nothing() {
 }
 
 /// Waits until a process has committed more than `before`.
-fn wait_for_progress(folder: &Path, before: u64) {
+fn wait_for_position(folder: &Path, before: u64) {
     let begun = Instant::now();
     loop {
         let index = MessageIndex::open_existing(folder).unwrap_or(None);
-        let progress = index.and_then(|index| index.progress());
-        if progress.is_some_and(|progress| progress.parse::<u64>().unwrap() > before) {
+        let position = index.and_then(|index| index.position());
+        if position.is_some_and(|position| position.parse::<u64>().unwrap() > before) {
             return;
         }
         assert!(begun.elapsed() < Duration::from_mins(1), "the child does not index");
@@ -383,7 +383,7 @@ fn a_rebuilt_index_takes_over_without_missing_what_changed_meanwhile() {
     other.refresh().unwrap();
     assert_eq!(find(&other, "tea"), tea);
     assert_eq!(find(&reader(folder.path()), "tea"), tea);
-    assert_eq!(index.progress().as_deref(), Some("filled"));
+    assert_eq!(index.position().as_deref(), Some("filled"));
 
     // The old writer is superseded, and its uncommitted changes are applied to the new index.
     assert!(matches!(service.commit("3"), Err(IndexError::Superseded)));

@@ -57,7 +57,7 @@ pub(super) fn search(
     find: &SearchRequest,
 ) -> Result<SearchResults, SearchError> {
     // Its writer commits progress once it is complete.
-    if index.progress().is_none() {
+    if index.position().is_none() {
         return Err(SearchError::Unavailable("the index is being filled".to_owned()));
     }
     let query = find.query.resolved(&find.people);

@@ -43,8 +43,8 @@ impl Generation {
         // Blocks of stored keys are small and not compressed: reading one again is less work than
         // looking it up in a cache that all searches share.
         let reader: IndexReader = builder.doc_store_cache_num_blocks(0).try_into()?;
-        let progress = progress_before(&index, || reader.reload())?;
-        let view = ArcSwap::from_pointee(View::new(reader.searcher(), progress, &[])?);
+        let position = position_before(&index, || reader.reload())?;
+        let view = ArcSwap::from_pointee(View::new(reader.searcher(), position, &[])?);
         Ok(Self { number, index, view, reader: Mutex::new(reader) })
     }
 
@@ -56,8 +56,8 @@ impl Generation {
     /// Reloads the last commit.
     pub(super) fn reload(&self) -> Result<(), IndexError> {
         let reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let progress = progress_before(&self.index, || reader.reload())?;
-        let view = View::new(reader.searcher(), progress, &self.view.load().columns)?;
+        let position = position_before(&self.index, || reader.reload())?;
+        let view = View::new(reader.searcher(), position, &self.view.load().columns)?;
         self.view.store(Arc::new(view));
         Ok(())
     }
@@ -66,9 +66,9 @@ impl Generation {
 /// Maximum number of reloads until no commit of another process falls into one.
 const RELOADS: usize = 5;
 
-/// Reloads, and returns the progress stored in the commit that was loaded. If commits follow each
+/// Reloads, and returns the position stored in the commit that was loaded. If commits follow each
 /// other faster, it is that of an earlier one: changes are read again then, and none is missed.
-fn progress_before(
+fn position_before(
     index: &Index,
     mut reload: impl FnMut() -> tantivy::Result<()>,
 ) -> tantivy::Result<Option<String>> {
@@ -89,7 +89,7 @@ fn progress_before(
 pub(super) struct View {
     pub(super) searcher: Searcher,
     /// Progress stored in the commit, or in an earlier one.
-    pub(super) progress: Option<String>,
+    pub(super) position: Option<String>,
     /// Columns and runs of each segment.
     pub(super) columns: Vec<Columns>,
 }
@@ -109,14 +109,14 @@ impl View {
     /// Opens the segments of a commit, but for those that are open already.
     fn new(
         searcher: Searcher,
-        progress: Option<String>,
+        position: Option<String>,
         open: &[Columns],
     ) -> tantivy::Result<Self> {
         let columns = searcher.segment_readers().iter().map(|segment| {
             let known = open.iter().find(|columns| columns.segment == segment.segment_id());
             known.map_or_else(|| Columns::open(segment), |known| Ok(known.clone()))
         });
-        Ok(Self { columns: columns.collect::<Result<_, _>>()?, progress, searcher })
+        Ok(Self { columns: columns.collect::<Result<_, _>>()?, position, searcher })
     }
 }
 
@@ -273,7 +273,7 @@ mod tests {
     use crate::search::{IndexChange, IndexDoc, MessageIndex, WriterOptions};
 
     #[test]
-    fn progress_is_never_ahead_of_what_was_loaded() {
+    fn position_is_never_ahead_of_what_was_loaded() {
         let index = MessageIndex::in_memory().unwrap();
         let mut writer = index.writer(WriterOptions::default()).unwrap();
         let mut commits = 0;
@@ -297,7 +297,7 @@ mod tests {
         // Commits of another process after the first reloads, and before and after every one.
         for (after, before_too) in [(0, false), (1, false), (3, false), (usize::MAX, true)] {
             let mut reloads = 0;
-            let progress = progress_before(&generation.index, || {
+            let position = position_before(&generation.index, || {
                 if before_too {
                     commit();
                 }
@@ -310,9 +310,9 @@ mod tests {
             });
             let loaded = reader.searcher().num_docs();
             assert!(reloads <= RELOADS);
-            let progress: u64 = progress.unwrap().unwrap().parse().unwrap();
-            assert!(progress <= loaded, "{progress} {loaded}");
-            assert_eq!(progress == loaded, !before_too);
+            let position: u64 = position.unwrap().unwrap().parse().unwrap();
+            assert!(position <= loaded, "{position} {loaded}");
+            assert_eq!(position == loaded, !before_too);
         }
     }
 }

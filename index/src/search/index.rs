@@ -48,7 +48,7 @@ impl MessageIndex {
             return Ok(None);
         };
         let index = Self::new(Some(dir), Generation::new(number, index)?, Opened::Kept, options);
-        Ok(index.progress().is_some().then_some(index))
+        Ok(index.position().is_some().then_some(index))
     }
 
     /// Creates an empty index in memory.
@@ -136,10 +136,10 @@ impl MessageIndex {
         Ok(())
     }
 
-    /// Returns the progress stored in the current commit; `None` if the index was never committed,
+    /// Returns the position stored in the current commit; `None` if the index was never committed,
     /// or only saved.
-    pub fn progress(&self) -> Option<String> {
-        self.generation().view().progress.clone()
+    pub fn position(&self) -> Option<String> {
+        self.generation().view().position.clone()
     }
 
     /// Returns the number of messages in the index.

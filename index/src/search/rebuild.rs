@@ -75,8 +75,8 @@ impl Rebuild {
 
     /// Makes the applied changes durable. Needed only to bound the memory of a very long rebuild: a
     /// rebuild that dies starts over.
-    pub fn commit(&mut self, progress: &str) -> Result<(), IndexError> {
-        self.writer()?.commit(progress)
+    pub fn commit(&mut self, position: &str) -> Result<(), IndexError> {
+        self.writer()?.commit(position)
     }
 
     /// Returns the messages that were committed to the current index since the rebuild began, or
@@ -91,11 +91,11 @@ impl Rebuild {
     /// Commits and replaces the current index by the new one, in every clone here at once and
     /// elsewhere with the next [`MessageIndex::refresh`]. Returns `false`, and does nothing, if
     /// there are changes it has [missed](Self::missed_changes).
-    pub fn swap(&mut self, progress: &str) -> Result<bool, IndexError> {
+    pub fn swap(&mut self, position: &str) -> Result<bool, IndexError> {
         if self.swapped {
             return Ok(true);
         }
-        self.commit(progress)?;
+        self.commit(position)?;
         {
             let _switch = generation::lock_exclusive(&self.dir)?;
             if journal::len(&self.dir)? > self.journal {
@@ -169,12 +169,12 @@ mod tests {
         fs::remove_dir(&journal).unwrap();
         drop(rebuild);
         index.refresh().unwrap();
-        assert_eq!((index.doc_count(), index.progress().as_deref()), (1, Some("1")));
+        assert_eq!((index.doc_count(), index.position().as_deref()), (1, Some("1")));
         assert_eq!(MessageIndex::open(dir).unwrap().doc_count(), 1);
         // It is written on, and another rebuild replaces it.
         index.writer(WriterOptions::default()).unwrap().commit("2").unwrap();
         let mut rebuild = Rebuild::start(&index, WriterOptions::default()).unwrap();
         assert!(rebuild.swap("3").unwrap());
-        assert_eq!((index.doc_count(), index.progress().as_deref()), (0, Some("3")));
+        assert_eq!((index.doc_count(), index.position().as_deref()), (0, Some("3")));
     }
 }

@@ -84,7 +84,7 @@ impl OpenIndex {
             self.index.refresh().ok()?;
             self.state = state;
         }
-        self.index.progress().is_some().then_some(self)
+        self.index.position().is_some().then_some(self)
     }
 }
 

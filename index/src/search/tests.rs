@@ -209,7 +209,7 @@ fn putting_twice_replaces_and_erasing_erases() {
     assert_eq!(find(&index, "edited"), ["m0"]);
     assert_eq!(find(&index, "first"), ["m0"], "the other channel's");
     assert_eq!((find(&index, "second").len(), index.doc_count()), (0, 2));
-    assert_eq!(index.progress().as_deref(), Some("7"));
+    assert_eq!(index.position().as_deref(), Some("7"));
 
     writer.apply(&[erase("c", 0)]).unwrap();
     writer.rollback().unwrap();
@@ -217,7 +217,7 @@ fn putting_twice_replaces_and_erasing_erases() {
     assert_eq!(find(&index, "edited"), ["m0"]);
     writer.apply(&[erase("c", 0)]).unwrap();
     writer.wipe().unwrap();
-    assert_eq!((index.doc_count(), index.progress()), (0, None));
+    assert_eq!((index.doc_count(), index.position()), (0, None));
     writer.apply(&[edited()]).unwrap();
     writer.commit("1").unwrap();
     assert_eq!(find(&index, "edited"), ["m0"]);
@@ -231,14 +231,14 @@ fn what_is_only_saved_is_there_and_not_yet_whole() {
     writer.apply(&[IndexChange::Put(message("c", 0, "one"))]).unwrap();
     writer.save().unwrap();
     drop(writer);
-    assert_eq!((index.doc_count(), index.progress()), (1, None));
+    assert_eq!((index.doc_count(), index.position()), (1, None));
     assert!(MessageIndex::open_existing(folder.path()).unwrap().is_none());
     let again = MessageIndex::open(folder.path()).unwrap();
     let mut writer = again.writer(WriterOptions::default()).unwrap();
     writer.apply(&[0, 1].map(|id| IndexChange::Put(message("c", id, "two")))).unwrap();
     writer.commit("whole").unwrap();
     assert_eq!(find(&again, "two").len(), 2);
-    assert_eq!((again.doc_count(), again.progress().as_deref()), (2, Some("whole")));
+    assert_eq!((again.doc_count(), again.position().as_deref()), (2, Some("whole")));
 }
 
 #[test]
@@ -352,20 +352,20 @@ fn an_index_is_found_again_and_another_version_is_thrown_away() {
         writer.close().unwrap();
     };
     let index = open();
-    assert_eq!((index.opened(), index.progress()), (Opened::Created, None));
+    assert_eq!((index.opened(), index.position()), (Opened::Created, None));
     fill(&index);
     drop(index);
 
     let index = open();
     assert_eq!((index.opened(), index.doc_count()), (Opened::Kept, 1));
-    assert_eq!(index.progress().as_deref(), Some("event 1"));
+    assert_eq!(index.position().as_deref(), Some("event 1"));
     drop(index);
 
     fs::write(dir.join("g1/index-version"), "999").unwrap();
     fs::write(dir.join("notes.txt"), "not ours").unwrap();
     let index = open();
     assert_eq!(index.opened(), Opened::OtherVersion(Some(999)));
-    assert_eq!((index.doc_count(), index.progress()), (0, None));
+    assert_eq!((index.doc_count(), index.position()), (0, None));
     assert!(dir.join("notes.txt").exists());
     fill(&index);
     drop(index);

@@ -1,4 +1,4 @@
-//! Writing of the index: changes in batches, progress in the commit, merging in the background.
+//! Writing of the index: changes in batches, position in the commit, merging in the background.
 
 use std::fs::File;
 use std::num::NonZeroUsize;
@@ -174,16 +174,16 @@ impl MessageWriter {
         }
     }
 
-    /// Makes all changes so far durable, together with `progress`, and visible to every clone of
+    /// Makes all changes so far durable, together with `position`, and visible to every clone of
     /// the index.
     ///
     /// # Errors
     /// [`IndexError::Superseded`] if a rebuilt index is current: nothing was committed.
-    pub fn commit(&mut self, progress: &str) -> Result<(), IndexError> {
-        self.make_durable(Some(progress))
+    pub fn commit(&mut self, position: &str) -> Result<(), IndexError> {
+        self.make_durable(Some(position))
     }
 
-    /// Makes all changes so far durable in an incomplete index: it has no progress, as if it had
+    /// Makes all changes so far durable in an incomplete index: it has no position, as if it had
     /// never been committed.
     ///
     /// # Errors
@@ -192,13 +192,13 @@ impl MessageWriter {
         self.make_durable(None)
     }
 
-    fn make_durable(&mut self, progress: Option<&str>) -> Result<(), IndexError> {
+    fn make_durable(&mut self, position: Option<&str>) -> Result<(), IndexError> {
         let _switch = self.claim()?;
         let is_small = self.batch.changes() <= FEW;
         self.hand_over(if is_small { usize::MAX } else { GROUP })?;
         let mut commit = self.writer.prepare_commit()?;
-        if let Some(progress) = progress {
-            commit.set_payload(progress);
+        if let Some(position) = position {
+            commit.set_payload(position);
         }
         commit.commit()?;
         self.generation.reload()?;
@@ -233,7 +233,7 @@ impl MessageWriter {
         Ok(())
     }
 
-    /// Empties the index, uncommitted changes included, and resets its progress.
+    /// Empties the index, uncommitted changes included, and resets its position.
     pub fn wipe(&mut self) -> Result<(), IndexError> {
         self.rollback()?;
         let _switch = self.claim()?;

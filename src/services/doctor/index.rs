@@ -45,7 +45,7 @@ impl LocalIndex {
 
     /// Returns the position up to which it has read the log.
     pub fn position(&self) -> Option<LogPosition> {
-        self.index.progress().as_deref().and_then(LogPosition::parse)
+        self.index.position().as_deref().and_then(LogPosition::parse)
     }
 
     /// Returns its name for use in a sentence.

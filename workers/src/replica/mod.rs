@@ -194,7 +194,7 @@ impl Replica {
 
     /// Returns the position of the current index; `None` if it is not filled.
     fn position(&self) -> Option<LogPosition> {
-        self.index.progress().as_deref().and_then(LogPosition::parse)
+        self.index.position().as_deref().and_then(LogPosition::parse)
     }
 
     fn note_position(&self) {

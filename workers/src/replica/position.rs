@@ -23,13 +23,13 @@ impl LogPosition {
         Self { epoch: log.epoch.clone(), last, filled: last.at }
     }
 
-    /// Parses the progress of a commit; `None` if this version did not write it.
-    pub fn parse(progress: &str) -> Option<Self> {
-        serde_json::from_str(progress).ok()
+    /// Parses the position of a commit; `None` if this version did not write it.
+    pub fn parse(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
     }
 
-    /// Returns the progress for a commit.
-    pub fn to_progress(&self) -> String {
+    /// Returns the text for a commit.
+    pub fn to_text(&self) -> String {
         // Two numbers and a name: JSON can represent them all.
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn a_position_survives_its_commit() {
         let position = LogPosition::start(&log());
-        assert_eq!(LogPosition::parse(&position.to_progress()), Some(position));
+        assert_eq!(LogPosition::parse(&position.to_text()), Some(position));
         assert_eq!(LogPosition::parse("filled"), None);
     }
 

@@ -21,7 +21,7 @@ impl Replica {
         let start = move || Rebuild::start(&index, options);
         let mut rebuild = tokio::task::spawn_blocking(start).await??;
         // Read after the writer began to record its changes: nothing falls between the two.
-        let position = LogPosition::start(&self.store.outbox().log_state().await?).to_progress();
+        let position = LogPosition::start(&self.store.outbox().log_state().await?).to_text();
         let mut pages = StorePages::new(&self.store);
         let mut done = 0_u64;
         while let Some(page) = pages.next().await? {
@@ -32,9 +32,9 @@ impl Replica {
             self.state.send_modify(|state| state.work = Some(ReplicaWork { done, total }));
         }
         loop {
-            let progress = position.clone();
+            let position = position.clone();
             let swap = move || -> Result<_, ReplicaError> {
-                let swapped = rebuild.swap(&progress)?;
+                let swapped = rebuild.swap(&position)?;
                 let missed = if swapped { Vec::new() } else { rebuild.missed_changes()? };
                 Ok((rebuild, swapped, missed))
             };
@@ -77,8 +77,8 @@ async fn apply(
 ) -> Result<Rebuild, ReplicaError> {
     let apply = move || -> Result<_, ReplicaError> {
         rebuild.apply(&changes)?;
-        if let Some(progress) = commit {
-            rebuild.commit(&progress)?;
+        if let Some(position) = commit {
+            rebuild.commit(&position)?;
         }
         Ok(rebuild)
     };

@@ -110,10 +110,10 @@ impl ChangeSequence {
         changes: Vec<IndexChange>,
         position: &LogPosition,
     ) -> Result<(), ReplicaError> {
-        let progress = position.to_progress();
+        let text = position.to_text();
         self.with(move |writer| {
             writer.apply(&changes)?;
-            writer.commit(&progress)
+            writer.commit(&text)
         })
         .await
     }
@@ -188,8 +188,8 @@ mod tests {
     }
 
     fn committed(shared: &SharedWriter) -> (u64, Option<LogPosition>) {
-        let progress = shared.index.progress();
-        (shared.index.doc_count(), progress.as_deref().and_then(LogPosition::parse))
+        let position = shared.index.position();
+        (shared.index.doc_count(), position.as_deref().and_then(LogPosition::parse))
     }
 
     fn is_lost(done: &Result<(), ReplicaError>) -> bool {

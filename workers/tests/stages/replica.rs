@@ -118,7 +118,7 @@ async fn rows_of_the_log_that_concern_no_message_cost_no_commit_each() {
     let replica = replica(&bench).await;
     replica.catch_up().await.unwrap();
     let (index, mut state) = (replica.index(), replica.watch());
-    let committed = || index.progress().as_deref().and_then(LogPosition::parse).unwrap().last.at;
+    let committed = || index.position().as_deref().and_then(LogPosition::parse).unwrap().last.at;
     let stop = CancellationToken::new();
     let running = tokio::spawn(replica.clone().run(bench.health.clone(), stop.clone()));
     let mut read_on = async || {

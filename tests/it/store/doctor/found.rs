@@ -214,7 +214,7 @@ async fn the_index_is_made_what_the_store_is(fixture: Fixture) {
         IndexChange::Put(doc("unknown")),
     ];
     writer.apply(&changes).unwrap();
-    writer.commit(&ward.index.progress().unwrap()).unwrap();
+    writer.commit(&ward.index.position().unwrap()).unwrap();
     drop(writer);
     let report = ward.finds("index", &[Check::Index]).await;
     let lines: Vec<_> = report.findings.iter().map(ToString::to_string).collect();
