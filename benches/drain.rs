@@ -34,7 +34,7 @@ use chatkeep_platform::line::WebhookBody;
 use chatkeep_store::{PresenceEvidence, PresenceEvidenceKind, Store};
 use chatkeep_workers::backup::Backup;
 use chatkeep_workers::tap::Tap;
-use chatkeep_workers::{LONG_WAIT, PipelineStage, Runner, RunnerSettings, StageName};
+use chatkeep_workers::{LONG_WAIT, PipelineStage, RecentTraces, Runner, RunnerSettings, StageName};
 use harness::nats::Nats;
 use harness::postgres::Postgres;
 use harness::scratch;
@@ -148,7 +148,13 @@ async fn drain(what: &str, channels: usize, store: Store, bus: Bus) -> Result<()
 }
 
 fn stage(store: &Store, bus: &Bus) -> Backup {
-    Backup { store: store.clone(), bus: bus.clone(), clock: clock(), batch: BATCH }
+    Backup {
+        store: store.clone(),
+        bus: bus.clone(),
+        clock: clock(),
+        batch: BATCH,
+        traces: RecentTraces::default(),
+    }
 }
 
 async fn subscribe(store: &Store, channels: usize) -> Result<()> {

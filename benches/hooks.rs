@@ -29,6 +29,7 @@ use chatkeep_store::{
     ChannelChange, LeasedDelivery, NewWebhook, OutboxEventKind, PresenceEvidence,
     PresenceEvidenceKind, Store, StoreError, WebhookChange, WebhookMaker,
 };
+use chatkeep_workers::RecentTraces;
 use chatkeep_workers::notifier::{Bodies, Notifier, NotifierSettings};
 use harness::postgres::Postgres;
 use harness::scratch;
@@ -122,6 +123,7 @@ async fn deliver(name: &str, store: Store, address: SocketAddr, count: &AtomicUs
             keep: Duration::from_hours(720),
             tell_owners: false,
         },
+        traces: RecentTraces::default(),
     };
     let start = Instant::now();
     let running = tokio::spawn(Arc::new(notifier).run(stop.clone()));

@@ -15,7 +15,9 @@ use chatkeep_workers::members::Members;
 use chatkeep_workers::notifier::{Notifier, NotifierSettings};
 use chatkeep_workers::periodic::PeriodicJobs;
 use chatkeep_workers::supervisor::Supervisor;
-use chatkeep_workers::{LONG_WAIT, PipelineStage, Runner, RunnerSettings, Stage, StageName};
+use chatkeep_workers::{
+    LONG_WAIT, PipelineStage, RecentTraces, Runner, RunnerSettings, Stage, StageName,
+};
 
 use super::App;
 
@@ -34,13 +36,15 @@ impl Starter<'_> {
     pub(super) async fn start(&self) -> anyhow::Result<()> {
         let app = self.app;
         let batch = app.config.workers.batch;
+        let traces = RecentTraces::default();
         for stage in &app.process_roles.stages {
             // Initialised with 0, so that the first one shows as a rise in metrics.
             metric::DEAD_LETTERS.add([stage.name().into()], 0);
             let (store, clock) = (app.store.clone(), Arc::clone(&app.clock));
             match stage {
                 StageName::Backup => {
-                    self.gated(Backup { store, bus: app.bus.clone(), clock, batch });
+                    let (bus, traces) = (app.bus.clone(), traces.clone());
+                    self.gated(Backup { store, bus, clock, batch, traces });
                 }
                 StageName::Members => {
                     self.gated(Members::new(store, app.bots.clone(), clock, batch));
@@ -51,7 +55,7 @@ impl Starter<'_> {
                 StageName::ExternalMedia => {}
             }
         }
-        self.notify()?;
+        self.notify(traces)?;
         self.follow_saved_searches();
         let removals = app.removals();
         self.supervisor.run("removals", move |stop| removals.clone().run(stop));
@@ -119,7 +123,7 @@ impl Starter<'_> {
     }
 
     /// Starts the notifier that delivers outbox events to webhooks, whatever stages run here.
-    fn notify(&self) -> anyhow::Result<()> {
+    fn notify(&self, traces: RecentTraces) -> anyhow::Result<()> {
         let (app, config) = (self.app, &self.app.config.webhooks);
         let store = app.store.clone();
         let notifier = Notifier {
@@ -142,6 +146,7 @@ impl Starter<'_> {
                 keep: config.keep,
                 tell_owners: config.tell_owners,
             },
+            traces,
         };
         let notifier = Arc::new(notifier);
         notifier.add_jobs(self.jobs);

@@ -13,7 +13,7 @@ use tracing::debug;
 
 use crate::jobs::media_job;
 use crate::outcome::{Outcome, Unfinished};
-use crate::recent_traces;
+use crate::recent_traces::RecentTraces;
 use crate::runner::{Stage, trace_of};
 use crate::stages::StageName;
 
@@ -28,6 +28,8 @@ pub struct Backup {
     pub clock: SharedClock,
     /// Maximum number of messages in one transaction.
     pub batch: usize,
+    /// Traces of the messages that it stores.
+    pub traces: RecentTraces,
 }
 
 impl Stage for Backup {
@@ -81,7 +83,7 @@ impl Backup {
         self.store.messages().store_unknown(&others).await?;
         let unplaced: Vec<_> = events.iter().filter_map(unplaced_unsend).collect();
         self.store.messages().forget_unplaced(&unplaced).await?;
-        remember_traces(&sources, &changes);
+        self.remember_traces(&sources, &changes);
         let kept = self.store.messages().ingest(&changes, self.clock.now()).await?;
         count(&kept);
         // Known messages are published again: the process may have died right after storing them.
@@ -107,16 +109,16 @@ impl Backup {
         }
         Ok(())
     }
-}
 
-/// Remembers the traces of messages before they can be followed.
-fn remember_traces(sources: &[&Event], changes: &[ChannelChange]) {
-    if !trace::is_enabled() {
-        return;
-    }
-    for (event, change) in sources.iter().zip(changes) {
-        if let Some(trace) = trace_of(event.key().as_str()) {
-            recent_traces::remember(&change.channel, change.message.as_str(), trace);
+    /// Remembers the traces of messages before they can be followed.
+    fn remember_traces(&self, sources: &[&Event], changes: &[ChannelChange]) {
+        if !trace::is_enabled() {
+            return;
+        }
+        for (event, change) in sources.iter().zip(changes) {
+            if let Some(trace) = trace_of(event.key().as_str()) {
+                self.traces.remember(&change.channel, change.message.as_str(), trace);
+            }
         }
     }
 }

@@ -28,5 +28,6 @@ pub mod tap;
 
 pub use outcome::{Outcome, Unfinished};
 pub use pipeline::PipelineStage;
+pub use recent_traces::RecentTraces;
 pub use runner::{LONG_WAIT, Runner, RunnerSettings, Stage};
 pub use stages::StageName;

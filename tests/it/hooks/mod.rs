@@ -20,6 +20,7 @@ use chatkeep_store::{
     DeliveryFilter, LeasedDelivery, NewWebhook, OutboxEventKind, StoreError, WebhookChange,
     WebhookDelivery, WebhookMade, WebhookMaker,
 };
+use chatkeep_workers::RecentTraces;
 use chatkeep_workers::notifier::{Bodies, Notifier, NotifierSettings};
 use secrecy::ExposeSecret as _;
 use tokio::task::JoinHandle;
@@ -82,6 +83,7 @@ impl Bench {
             bots: Bots::default(),
             clock: Arc::clone(&self.clock) as SharedClock,
             settings: settings(),
+            traces: RecentTraces::default(),
         };
         let notifier = Arc::new(notifier);
         let stop = self.stop.clone();

@@ -50,7 +50,7 @@ impl<B: Bodies> Notifier<B> {
             }
         };
         let (bytes, began) = (body.len(), Instant::now());
-        let span = delivery_span(&draft.delivery);
+        let span = delivery_span(&self.traces, &draft.delivery);
         let result = self.send(&draft.delivery, draft.at, body).instrument(span.clone()).await;
         delivered(&span, result.as_ref().map(|answer| answer.status).map_err(|error| *error));
         let took = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);

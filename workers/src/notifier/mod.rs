@@ -30,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::log_failure;
+use crate::recent_traces::RecentTraces;
 
 /// Poll interval of new events and due deliveries.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -86,6 +87,8 @@ pub struct Notifier<B> {
     pub clock: SharedClock,
     /// Settings.
     pub settings: NotifierSettings,
+    /// Traces that deliveries continue.
+    pub traces: RecentTraces,
 }
 
 impl<B: Bodies> Notifier<B> {

@@ -10,10 +10,10 @@ use reqwest::{StatusCode, Url};
 use tracing::field::Empty;
 use tracing::{Span, info_span};
 
-use crate::recent_traces;
+use crate::recent_traces::RecentTraces;
 
 /// Begins the span of an attempt.
-pub(super) fn delivery_span(delivery: &LeasedDelivery) -> Span {
+pub(super) fn delivery_span(recent: &RecentTraces, delivery: &LeasedDelivery) -> Span {
     if !trace::is_enabled() {
         return Span::none();
     }
@@ -34,7 +34,7 @@ pub(super) fn delivery_span(delivery: &LeasedDelivery) -> Span {
     );
     let (channel, message) = (&delivery.event.channel, &delivery.event.subject);
     let parent = channel.as_ref().zip(message.as_ref());
-    if let Some(parent) = parent.and_then(|(channel, id)| recent_traces::of(channel, id)) {
+    if let Some(parent) = parent.and_then(|(channel, id)| recent.of(channel, id)) {
         trace::continue_from(&span, &parent);
     }
     span

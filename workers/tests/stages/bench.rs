@@ -24,7 +24,7 @@ use chatkeep_workers::backup::Backup;
 use chatkeep_workers::media::{ContentThrottle, Lane, Media, MediaLimits};
 use chatkeep_workers::members::Members;
 use chatkeep_workers::tap::Tap;
-use chatkeep_workers::{LONG_WAIT, Runner, RunnerSettings, Stage, StageName};
+use chatkeep_workers::{LONG_WAIT, RecentTraces, Runner, RunnerSettings, Stage, StageName};
 use proptest::strategy::{Just, Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
@@ -229,7 +229,13 @@ impl Bench {
 
     pub(crate) fn backup(&self) -> Backup {
         let clock = Arc::clone(&self.clock) as SharedClock;
-        Backup { store: self.store.clone(), bus: self.bus.clone(), clock, batch: 1_000 }
+        Backup {
+            store: self.store.clone(),
+            bus: self.bus.clone(),
+            clock,
+            batch: 1_000,
+            traces: RecentTraces::default(),
+        }
     }
 
     pub(crate) fn members(&self) -> Members {

@@ -15,6 +15,7 @@ use chatkeep_store::{
     DeliveryFilter, LeasedDelivery, NewWebhook, OutboxEventKind, StoreError, Webhook,
     WebhookChange, WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker,
 };
+use chatkeep_workers::RecentTraces;
 use chatkeep_workers::notifier::{Bodies, Notifier, NotifierSettings};
 
 use super::bench::{Bench, Group};
@@ -83,6 +84,7 @@ impl Scene {
             bots: self.bench.bots.clone(),
             clock: Arc::clone(&self.bench.clock) as SharedClock,
             settings,
+            traces: RecentTraces::default(),
         })
     }
 
