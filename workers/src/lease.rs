@@ -20,31 +20,31 @@ pub enum LostLease<E = StoreError> {
     Ended(E),
 }
 
-/// Extends the lease `name`, which `process` claimed at that time, until it is lost; returns why.
+/// Extends the lease `name`, which `process` took at that time, until it is lost; returns why.
 /// A failure to extend it is no loss while it is valid.
 #[boxed]
 pub async fn extend_lease(
     store: &Store,
     name: &str,
     process: &str,
-    claimed_at: Instant,
+    taken_at: Instant,
 ) -> LostLease {
     let jobs = store.jobs();
-    let claim = || jobs.claim_job_lease(name, process, LEASE);
-    extend(name, claim, claimed_at).await
+    let take = || jobs.take_job_lease(name, process, LEASE);
+    extend(name, take, taken_at).await
 }
 
 async fn extend<E: Error, F: Future<Output = Result<bool, E>>>(
     name: &str,
-    claim: impl Fn() -> F,
-    claimed_at: Instant,
+    take: impl Fn() -> F,
+    taken_at: Instant,
 ) -> LostLease<E> {
-    let mut ends_at = claimed_at + LEASE;
+    let mut ends_at = taken_at + LEASE;
     loop {
         sleep(LEASE / 3).await;
-        // It is valid from the claim on, not from the answer.
+        // It is valid from the request on, not from the answer.
         let asked_at = Instant::now();
-        match claim().await {
+        match take().await {
             Ok(true) => ends_at = asked_at + LEASE,
             Ok(false) => return LostLease::Taken,
             Err(error) if Instant::now() < ends_at => {
@@ -63,15 +63,15 @@ mod tests {
 
     use super::*;
 
-    /// Returns the result of claims, which last an instant, and the time that it took in seconds.
-    async fn extended(claims: &[Option<bool>]) -> (LostLease<io::Error>, u64) {
+    /// Returns the results of requests, which last an instant, and the time that this took in seconds.
+    async fn extended(results: &[Option<bool>]) -> (LostLease<io::Error>, u64) {
         let began = Instant::now();
-        let claims = RefCell::new(claims.iter());
-        let claim = || {
-            let claimed = claims.borrow_mut().next().copied().flatten();
-            ready(claimed.ok_or_else(|| io::Error::other("the store is away")))
+        let results = RefCell::new(results.iter());
+        let take = || {
+            let taken = results.borrow_mut().next().copied().flatten();
+            ready(taken.ok_or_else(|| io::Error::other("the store is away")))
         };
-        let lost = extend("job", claim, began).await;
+        let lost = extend("job", take, began).await;
         (lost, began.elapsed().as_secs())
     }
 
@@ -79,7 +79,7 @@ mod tests {
     async fn a_failure_is_no_loss_while_the_lease_is_valid() {
         let (lost, seconds) = extended(&[None, Some(true), None, None, Some(true)]).await;
         assert!(matches!(lost, LostLease::Ended(_)));
-        // Thirty seconds after the last claim that succeeded, at fifty.
+        // Thirty seconds after the last request that succeeded, at fifty.
         assert_eq!(seconds, 80);
         let (lost, seconds) = extended(&[]).await;
         assert!(matches!(lost, LostLease::Ended(_)));

@@ -206,25 +206,30 @@ impl PeriodicJobs {
         if job.scope == JobScope::Process || self.store.is_embedded() {
             return self.watched(job, stop).await;
         }
-        let Some(claimed_at) = self.claim(job, next, stop).await else { return };
+        let Some(taken_at) = self.take_lease(job, next, stop).await else { return };
         let stop = stop.child_token();
         tokio::select! {
             () = self.watched(job, &stop) => {}
-            never = self.extend(job.name, claimed_at, &stop) => match never {},
+            never = self.extend(job.name, taken_at, &stop) => match never {},
         }
         if let Err(error) = self.store.jobs().release_job_lease(job.name, &self.process).await {
             debug!(%error, job = job.name, "the lease of a job ends later");
         }
     }
 
-    /// Claims the lease of a job, and returns the time at which it was valid already. While another
+    /// Takes the lease of a job, and returns the time at which it was valid already. While another
     /// process has it, waits until that one releases it, which ends in `None`, or loses it.
-    async fn claim(&self, job: &Job, next: Instant, stop: &CancellationToken) -> Option<Instant> {
+    async fn take_lease(
+        &self,
+        job: &Job,
+        next: Instant,
+        stop: &CancellationToken,
+    ) -> Option<Instant> {
         let jobs = self.store.jobs();
         let mut asked_at = Instant::now();
-        let mut claimed = jobs.claim_job_lease(job.name, &self.process, LEASE).await;
+        let mut taken = jobs.take_job_lease(job.name, &self.process, LEASE).await;
         loop {
-            match claimed {
+            match taken {
                 Ok(true) => return Some(asked_at),
                 Ok(false) => debug!(job = job.name, "another process runs the job"),
                 Err(error) => {
@@ -238,13 +243,13 @@ impl PeriodicJobs {
             }
             stop.run_until_cancelled(sleep_until(asked_at + LEASE)).await?;
             asked_at = Instant::now();
-            claimed = jobs.take_over_job_lease(job.name, &self.process, LEASE).await;
+            taken = jobs.take_over_job_lease(job.name, &self.process, LEASE).await;
         }
     }
 
     /// Extends the lease of a job while it runs; once it is lost, the run is to end.
-    async fn extend(&self, job: &str, claimed_at: Instant, stop: &CancellationToken) -> Infallible {
-        match extend_lease(&self.store, job, &self.process, claimed_at).await {
+    async fn extend(&self, job: &str, taken_at: Instant, stop: &CancellationToken) -> Infallible {
+        match extend_lease(&self.store, job, &self.process, taken_at).await {
             LostLease::Taken => debug!(job, "another process has taken over the job"),
             LostLease::Ended(error) => {
                 log_failure!(warn, &error, job, "the lease of a job ended while it ran");

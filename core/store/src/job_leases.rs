@@ -26,13 +26,13 @@ const TAKE_OVER: Sql = at_now!(
 const RELEASE: &str = "DELETE FROM job_leases WHERE name = $1 AND process_id = $2";
 
 impl JobStore<'_> {
-    /// Claims the lease of a job for a process, or extends it, by `time` from now. Returns `false`
+    /// Takes the lease of a job for a process, or extends it, by `time` from now. Returns `false`
     /// while another process holds it.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     #[boxed]
-    pub async fn claim_job_lease(
+    pub async fn take_job_lease(
         &self,
         name: &str,
         process: &str,
@@ -41,7 +41,7 @@ impl JobStore<'_> {
         self.lease_job(CLAIM, name, process, time).await
     }
 
-    /// Claims the lease of a job, as [`Self::claim_job_lease`] does, if it ended without being released: the
+    /// Takes the lease of a job, as [`Self::take_job_lease`] does, if it ended without being released: the
     /// process that held it died, or lost the database. Returns `false` while it is held, and once it is
     /// released.
     ///
@@ -66,9 +66,9 @@ impl JobStore<'_> {
     ) -> Result<bool, StoreError> {
         let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
         let mut tx = self.store.db.begin().await?;
-        let claimed = tx.execute(query(sql).bind(name).bind(process).bind(time)).await?;
+        let taken = tx.execute(query(sql).bind(name).bind(process).bind(time)).await?;
         tx.commit().await?;
-        Ok(claimed > 0)
+        Ok(taken > 0)
     }
 
     /// Releases the lease of a job, if the process still holds it.

@@ -158,9 +158,9 @@ impl SavedSearchFollower {
         if self.store.is_embedded() || pace.leased_until.is_some_and(|until| until > now) {
             return Ok(true);
         }
-        let claimed = self.store.jobs().claim_job_lease(name, &self.process, time).await?;
-        pace.leased_until = claimed.then(|| now + time / 2);
-        Ok(claimed)
+        let taken = self.store.jobs().take_job_lease(name, &self.process, time).await?;
+        pace.leased_until = taken.then(|| now + time / 2);
+        Ok(taken)
     }
 
     async fn release(&self) {

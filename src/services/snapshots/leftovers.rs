@@ -35,7 +35,7 @@ pub async fn remove_leftovers(data: &Path, store: &Store) -> Result<(), Snapshot
         };
     }
     let process = random_name();
-    if store.jobs().claim_job_lease(LEASE_NAME, &process, LEASE).await? {
+    if store.jobs().take_job_lease(LEASE_NAME, &process, LEASE).await? {
         let removed = remove(data);
         store.jobs().release_job_lease(LEASE_NAME, &process).await?;
         removed?;

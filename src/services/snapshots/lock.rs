@@ -111,15 +111,15 @@ pub(super) async fn leased<T>(
     work: impl Future<Output = Result<T, SnapshotError>>,
 ) -> Result<T, SnapshotError> {
     let process = random_name();
-    let claim = async || {
-        let claimed_at = Instant::now();
-        let claimed = store.jobs().claim_job_lease(LEASE_NAME, &process, LEASE).await?;
-        if claimed { Ok(claimed_at) } else { Err(SnapshotError::Busy) }
+    let take = async || {
+        let taken_at = Instant::now();
+        let taken = store.jobs().take_job_lease(LEASE_NAME, &process, LEASE).await?;
+        if taken { Ok(taken_at) } else { Err(SnapshotError::Busy) }
     };
-    let claimed_at = patient(claim).await?;
+    let taken_at = patient(take).await?;
     let done = tokio::select! {
         done = work => done,
-        lost = extend_lease(store, LEASE_NAME, &process, claimed_at) => Err(match lost {
+        lost = extend_lease(store, LEASE_NAME, &process, taken_at) => Err(match lost {
             LostLease::Taken => SnapshotError::Busy,
             LostLease::Ended(error) => error.into(),
         }),

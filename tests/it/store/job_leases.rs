@@ -25,41 +25,40 @@ const LEASE: Duration = Duration::from_mins(1);
 
 async fn a_lease_has_one_holder(fixture: Fixture) {
     let store = &fixture.store;
-    let claim =
-        async |name, process| store.jobs().claim_job_lease(name, process, LEASE).await.unwrap();
-    assert!(claim("purge", "one").await);
-    assert!(!claim("purge", "two").await);
-    assert!(claim("sweep", "two").await, "another job");
-    assert!(claim("purge", "one").await, "extended");
+    let take =
+        async |name, process| store.jobs().take_job_lease(name, process, LEASE).await.unwrap();
+    assert!(take("purge", "one").await);
+    assert!(!take("purge", "two").await);
+    assert!(take("sweep", "two").await, "another job");
+    assert!(take("purge", "one").await, "extended");
     store.jobs().release_job_lease("purge", "two").await.unwrap();
-    assert!(!claim("purge", "two").await, "only its holder releases it");
+    assert!(!take("purge", "two").await, "only its holder releases it");
     store.jobs().release_job_lease("purge", "one").await.unwrap();
-    assert!(claim("purge", "two").await);
-    assert!(!claim("purge", "one").await);
+    assert!(take("purge", "two").await);
+    assert!(!take("purge", "one").await);
 }
 
 async fn a_lease_ends(fixture: Fixture) {
     let store = &fixture.store;
-    let claim =
-        async |process| store.jobs().claim_job_lease("purge", process, LEASE).await.unwrap();
-    assert!(claim("one").await);
+    let take = async |process| store.jobs().take_job_lease("purge", process, LEASE).await.unwrap();
+    assert!(take("one").await);
     fixture.run("UPDATE job_leases SET until = until - 50000").await;
-    assert!(!claim("two").await, "not yet");
-    assert!(claim("one").await, "from now on again");
+    assert!(!take("two").await, "not yet");
+    assert!(take("one").await, "from now on again");
     fixture.run("UPDATE job_leases SET until = until - 50000").await;
-    assert!(!claim("two").await);
+    assert!(!take("two").await);
     fixture.run("UPDATE job_leases SET until = until - 10001").await;
-    assert!(claim("two").await);
-    assert!(!claim("one").await);
+    assert!(take("two").await);
+    assert!(!take("one").await);
 }
 
 async fn of_many_claims_one_succeeds(fixture: Fixture) {
     let store = &fixture.store;
-    let claims = (0..8).map(|n| async move {
-        store.jobs().claim_job_lease("purge", &format!("process {n}"), LEASE).await.unwrap()
+    let requests = (0..8).map(|n| async move {
+        store.jobs().take_job_lease("purge", &format!("process {n}"), LEASE).await.unwrap()
     });
-    let claimed = futures_util::future::join_all(claims).await;
-    assert_eq!(claimed.into_iter().filter(|claimed| *claimed).count(), 1);
+    let taken = futures_util::future::join_all(requests).await;
+    assert_eq!(taken.into_iter().filter(|taken| *taken).count(), 1);
 }
 
 async fn only_a_lease_that_ended_unreleased_is_taken_over(fixture: Fixture) {
@@ -67,8 +66,8 @@ async fn only_a_lease_that_ended_unreleased_is_taken_over(fixture: Fixture) {
     let take_over =
         async |process| store.jobs().take_over_job_lease("purge", process, LEASE).await.unwrap();
     assert!(!take_over("two").await, "nobody had it");
-    assert!(store.jobs().claim_job_lease("purge", "one", LEASE).await.unwrap());
-    assert!(store.jobs().claim_job_lease("sweep", "one", LEASE).await.unwrap());
+    assert!(store.jobs().take_job_lease("purge", "one", LEASE).await.unwrap());
+    assert!(store.jobs().take_job_lease("sweep", "one", LEASE).await.unwrap());
     assert!(!take_over("two").await, "it is held");
     fixture.run("UPDATE job_leases SET until = until - 60001").await;
     assert!(take_over("two").await);
@@ -125,7 +124,7 @@ async fn a_job_whose_process_died_runs_before_it_is_due_again() {
     let fixture = Fixture::postgres().await;
     let store = fixture.store.clone();
     let left = Duration::from_secs(5);
-    assert!(store.jobs().claim_job_lease(Daily::NAME, "dead", left).await.unwrap());
+    assert!(store.jobs().take_job_lease(Daily::NAME, "dead", left).await.unwrap());
     let supervisor = Supervisor::new(Health::new(Arc::new(SystemClock)), CancellationToken::new());
     let clock = Arc::new(SystemClock);
     let jobs = PeriodicJobs::new(supervisor.clone(), store, clock, "one".to_owned());
