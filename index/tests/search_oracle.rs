@@ -99,7 +99,7 @@ const KOREAN: [&str; 12] = [
     "ㅋㅋㅋ",
     "네 ",
 ];
-const ENGLISH: [&str; 20] = [
+const ENGLISH: [&str; 22] = [
     "see ",
     "you ",
     "at ",
@@ -120,6 +120,8 @@ const ENGLISH: [&str; 20] = [
     "C++ ",
     "OK",
     "station's ",
+    "9,500",
+    ",12",
 ];
 const MARKS: [&str; 14] =
     ["，", "。", "！", "？", " ", " ", "\n", "…", ", ", "! ", "🎉", "😂😂", " :) ", "～"];
@@ -185,7 +187,8 @@ fn is_word(c: char) -> bool {
     Class::of(c) == Class::Word
 }
 
-/// A folded text without the hyphens that join words, and their positions.
+/// A folded text without the hyphens that join words and the commas that join numbers, and their
+/// positions.
 struct Joined {
     text: String,
     breaks: Vec<usize>,
@@ -199,7 +202,8 @@ fn joined(folded: &str) -> Joined {
         let after = chars.get(at + 1).copied().filter(|&c| is_word(c));
         match (before, after) {
             (Some(before), Some(after))
-                if c == '-' && !(before.is_numeric() && after.is_numeric()) =>
+                if (c == '-' && !(before.is_numeric() && after.is_numeric()))
+                    || (c == ',' && before.is_numeric() && after.is_numeric()) =>
             {
                 joined.breaks.push(joined.text.len());
             }
@@ -209,10 +213,13 @@ fn joined(folded: &str) -> Joined {
     joined
 }
 
-/// Returns the joined needle: without a hyphen at either end that may join words in a text.
+/// Returns the joined needle: without a hyphen or comma at either end that may join in a text.
 fn joined_needle(folded: &str) -> String {
     let rest = folded.strip_prefix('-').filter(|rest| rest.starts_with(is_word)).unwrap_or(folded);
     let rest = rest.strip_suffix('-').filter(|rest| rest.ends_with(is_word)).unwrap_or(rest);
+    let digit = char::is_numeric;
+    let rest = rest.strip_prefix(',').filter(|rest| rest.starts_with(digit)).unwrap_or(rest);
+    let rest = rest.strip_suffix(',').filter(|rest| rest.ends_with(digit)).unwrap_or(rest);
     joined(rest).text
 }
 

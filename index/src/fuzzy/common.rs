@@ -56,13 +56,13 @@ static COMMON_STRINGS: LazyLock<HashMap<char, Vec<Vec<char>>, Hashed>> = LazyLoc
 });
 
 /// Returns whether the word with that hash, of a script with spaces, is common.
-pub(super) fn is_common_word(name: u64) -> bool {
+pub(crate) fn is_common_word(name: u64) -> bool {
     COMMON_WORDS.contains(&name)
 }
 
 /// Marks the characters of a run that belong to common strings, from left to right, each time the
-/// longest string.
-pub(super) fn mark(run: &[char], marks: &mut Vec<bool>) {
+/// longest string. The characters are alike ([`fold_alike`]).
+pub(crate) fn mark(run: &[char], marks: &mut Vec<bool>) {
     marks.clear();
     marks.resize(run.len(), false);
     let mut at = 0;

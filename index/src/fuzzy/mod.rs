@@ -6,7 +6,7 @@
 //! distance, and by whether the phrase occurs inside the message. Mistyped words are first
 //! corrected to the nearest word of the phrases (`words`).
 
-mod common;
+pub(crate) mod common;
 mod exclusion;
 pub(crate) mod features;
 pub(crate) mod hash;

@@ -9,6 +9,7 @@ use tantivy::query::{EmptyQuery, Query as TantivyQuery, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{Score, Term};
 
+use super::asking::Asking;
 use super::clusters::{Paired, has_clusters, inner_pairs};
 use super::conditions::{Condition, Conditions};
 use super::join::Joined;
@@ -27,6 +28,9 @@ const MEDIA: [&str; 4] = ["image", "video", "audio", "file"];
 
 /// Factor of the score of words in a question with clusters.
 const BESIDE_CLUSTERS: Score = 2.0;
+
+/// Factor of the score of words by which a question asks, beside others.
+const ASKING: Score = 0.2;
 
 /// Compiles requests.
 #[derive(Clone, Copy)]
@@ -117,7 +121,7 @@ impl Compiler {
     /// three in a row no better than pairs of clusters. Words beside clusters score more: a Thai
     /// word is several pairs.
     pub(super) fn related_terms(&self, query: &Query) -> Vec<RelatedTerm> {
-        let mut terms: Vec<RelatedTerm> = Vec::new();
+        let mut terms = Terms::default();
         let needles = || query.text.wanted.iter().filter(|needle| !needle.is_quoted());
         let beside_clusters = needles().any(|needle| has_clusters(needle.as_str()));
         let word_boost = if beside_clusters { BESIDE_CLUSTERS } else { 1.0 };
@@ -130,29 +134,26 @@ impl Compiler {
                 self.add_related(joined.as_str(), word_boost, &mut terms);
             }
         }
-        let choice = terms.iter().filter(|term| term.tells).count() > 1;
-        if choice { terms } else { Vec::new() }
+        terms.chosen()
     }
 
     /// Adds the new terms of a folded needle, with that factor of the score of its words.
-    fn add_related(&self, folded: &str, word_boost: Score, terms: &mut Vec<RelatedTerm>) {
-        let paired = Paired::new(folded);
-        let mut add = |field, text: &str, tells, boost| {
-            let term = Term::from_field_text(field, text);
-            if !terms.iter().any(|known| known.term == term) {
-                terms.push(RelatedTerm { term, tells, boost });
-            }
-        };
+    fn add_related(&self, folded: &str, word_boost: Score, terms: &mut Terms) {
+        let (paired, asking) = (Paired::new(folded), Asking::new(folded));
         for unit in units(folded).filter(|unit| !paired.hold(unit.start)) {
             for (text, tells) in related_parts(folded, &unit).into_iter().flatten() {
                 let boost = if unit.kind == Kind::Word { word_boost } else { 1.0 };
-                add(self.fields.text, text, tells, boost);
+                let term = Term::from_field_text(self.fields.text, text);
+                terms.add(RelatedTerm { term, tells, boost }, asking.hold_unit(&unit));
             }
         }
         let mut term = String::new();
         for cluster in paired.iter() {
             cluster.write_term(folded, &mut term);
-            add(self.fields.clusters, &term, cluster.pair().is_some(), 1.0);
+            let pair = cluster.pair();
+            let (tells, asks) = (pair.is_some(), pair.is_some_and(|pair| asking.hold(pair)));
+            let term = Term::from_field_text(self.fields.clusters, &term);
+            terms.add(RelatedTerm { term, tells, boost: 1.0 }, asks);
         }
     }
 
@@ -222,6 +223,35 @@ impl Compiler {
             }
         });
         Pieces { terms, open }
+    }
+}
+
+/// Different terms of a question, and whether each is of the words by which it asks.
+#[derive(Default)]
+struct Terms(Vec<(RelatedTerm, bool)>);
+
+impl Terms {
+    fn add(&mut self, term: RelatedTerm, asks: bool) {
+        if !self.0.iter().any(|(known, _)| known.term == term.term) {
+            self.0.push((term, asks));
+        }
+    }
+
+    /// Returns the terms; none if there would be nothing to choose from. Words by which the question
+    /// asks only help to rank if it has any others.
+    fn chosen(mut self) -> Vec<RelatedTerm> {
+        let telling = |asking: bool| {
+            self.0.iter().filter(move |(term, asks)| term.tells && (asking || !asks))
+        };
+        if telling(true).count() < 2 {
+            return Vec::new();
+        }
+        if telling(false).next().is_some() {
+            for (term, _) in self.0.iter_mut().filter(|(_, asks)| *asks) {
+                (term.tells, term.boost) = (false, term.boost * ASKING);
+            }
+        }
+        self.0.into_iter().map(|(term, _)| term).collect()
     }
 }
 

@@ -6,6 +6,7 @@
 //! deleted when its version changes, and stores in its own commit how far it has got. All calls
 //! block.
 
+mod asking;
 mod batch;
 mod beginnings;
 mod clusters;

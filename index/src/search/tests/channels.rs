@@ -124,7 +124,7 @@ fn a_question_finds_what_holds_much_of_it() {
         "停車場在哪個地方 -停車場",
         "停車場在哪個地方 type:image",
         "北台",
-        "週末跟你們今天去玩北海灘飲",
+        "週末跟朋友今天去爬山玩北海灘飲",
     ] {
         assert_eq!(page(query, Sort::Relevance), [], "{query}");
     }

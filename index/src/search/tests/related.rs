@@ -71,3 +71,25 @@ fn the_best_related_messages_are_the_same_however_many_are_asked_for() {
         }
     }
 }
+
+#[test]
+fn a_question_is_about_more_than_the_words_by_which_it_asks() {
+    let index = index_of(&[
+        "修到什麼時候？",
+        "什麼時候？",
+        "請問有沒有人要順路去好市多？",
+        "明天早上九點到下午三點停水，請大家先儲水備用",
+        "what time is training on Thursday?",
+        "the quiz begins at eight and is in the back room of the pub as always",
+    ]);
+    let related = |query: &str| {
+        let query = Query::parse(query).unwrap();
+        let page = index.search(&IndexSearch::new(&query)).unwrap();
+        page.hits.into_iter().map(|hit| hit.message_id).collect::<Vec<_>>()
+    };
+    assert_eq!(related("什麼時候停水？"), ["m3"]);
+    assert_eq!(related("請問有沒有人知道停水嗎"), ["m3"]);
+    assert_eq!(related("what is the quiz about?"), ["m5"]);
+    // There is nothing else to go by.
+    assert_eq!(related("到什麼時候呢？")[0], "m0");
+}
