@@ -52,7 +52,10 @@ macro_rules! named {
         }
 
         impl<'de> ::serde::Deserialize<'de> for $type {
-            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            fn deserialize<D>(deserializer: D) -> Result<Self, D::Error>
+            where
+                D: ::serde::Deserializer<'de>,
+            {
                 const NAMES: &[&str] = &[$($name),+];
                 let place = $crate::names::read_place(deserializer, stringify!($type), NAMES)?;
                 Ok(Self::ALL[place])

@@ -40,7 +40,8 @@ class Names:
         self.metrics = set(re.findall(r'"(chatkeep_\w+)"', metrics))
         code = "\n".join((ROOT / file).read_text() for file in tracked("*.rs", "*.sql", "*.toml"))
         self.words = set(re.findall(r"\w+", code))
-        self.events = set(re.findall(r'rename = "(\w+\.\w+)"', code))
+        kinds = (ROOT / "core" / "store" / "src" / "outbox_kind.rs").read_text()
+        self.events = set(re.findall(r'= "(\w+\.\w+)",', kinds))
 
     def fault(self, page: str, name: str) -> str | None:
         """Returns what is wrong with a name, if it is one of those that are known."""

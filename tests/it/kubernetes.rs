@@ -107,7 +107,7 @@ impl Cluster {
                 ("0.0.0.0:6222", peer.to_string()),
                 ("0.0.0.0:8222", ports::free().to_string()),
                 ("/tmp/nats.pid", folder.join("nats.pid").display().to_string()),
-                ("\"/data\"", format!("{folder:?}")),
+                ("\"/data\"", format!("\"{}\"", folder.display())),
             ] {
                 assert!(settings.contains(inside), "{inside} is not there");
                 settings = settings.replace(inside, &here);

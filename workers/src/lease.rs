@@ -63,7 +63,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the results of requests, which last an instant, and the time that this took in seconds.
+    /// Returns the end of a lease whose requests, which last an instant, have these results, and the
+    /// time until then in seconds.
     async fn extended(results: &[Option<bool>]) -> (LostLease<io::Error>, u64) {
         let began = Instant::now();
         let results = RefCell::new(results.iter());

@@ -41,9 +41,9 @@ impl JobStore<'_> {
         self.lease_job(CLAIM, name, process, time).await
     }
 
-    /// Takes the lease of a job, as [`Self::take_job_lease`] does, if it ended without being released: the
-    /// process that held it died, or lost the database. Returns `false` while it is held, and once it is
-    /// released.
+    /// Takes the lease of a job, as [`Self::take_job_lease`] does, if it ended without being
+    /// released: the process that held it died, or lost the database. Returns `false` while it is
+    /// held, and once it is released.
     ///
     /// # Errors
     /// Returns an error when the database fails.

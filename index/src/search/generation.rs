@@ -94,8 +94,8 @@ pub(super) struct View {
     pub(super) columns: Vec<Columns>,
 }
 
-/// Columns of a segment that a search needs besides its posting lists; opened once for a segment, which
-/// takes longer than most searches.
+/// Columns of a segment that a search needs besides its posting lists; opened once for a segment,
+/// which takes longer than most searches.
 #[derive(Clone)]
 pub(super) struct Columns {
     segment: SegmentId,

@@ -11,9 +11,6 @@ use crate::script::Class;
 const HYPHEN: char = '-';
 const COMMA: char = ',';
 
-/// The characters that may join, and what they may join.
-const JOINERS: [(char, fn(char) -> bool); 2] = [(HYPHEN, is_word), (COMMA, is_digit)];
-
 /// A folded text without the hyphens and commas that join words.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Joined {
@@ -42,7 +39,8 @@ impl Joined {
     /// it is removed.
     pub(super) fn needle(folded: &str) -> Self {
         let mut needle = folded;
-        for (joiner, may_join) in JOINERS {
+        for joiner in [HYPHEN, COMMA] {
+            let may_join = |c: char| if joiner == COMMA { is_digit(c) } else { is_word(c) };
             if let Some(rest) = needle.strip_prefix(joiner)
                 && rest.starts_with(may_join)
             {

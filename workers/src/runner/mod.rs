@@ -53,7 +53,8 @@ pub trait Stage: Send + Sync + 'static {
         HANDLE
     }
 
-    /// Returns the longest time for which [`Unfinished::Hold`](crate::outcome::Unfinished::Hold) is the outcome of a message.
+    /// Returns the longest time for which a message is held
+    /// ([`Unfinished::Hold`](crate::outcome::Unfinished::Hold)).
     fn longest_hold(&self) -> Duration {
         Duration::ZERO
     }

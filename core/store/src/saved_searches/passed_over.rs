@@ -1,9 +1,9 @@
 //! Events that were passed over: a reader or a delivery left one out, because the search did not find
 //! its message after an edit.
 //!
-//! A comparison that leaves an event out notes it, and looks again after that. So the edit by which the search
-//! finds the message again is either seen then, or logged after the note, and whoever compares it
-//! tells of the message by a new event, in place of the one that was passed over.
+//! A comparison that leaves an event out notes it, and looks again after that. So the edit by which
+//! the search finds the message again is either seen then, or logged after the note, and whoever
+//! compares it tells of the message by a new event, in place of the one that was passed over.
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId, SavedSearchId};
