@@ -85,6 +85,8 @@ pub(super) struct MadeKey {
     created_at: Timestamp,
     /// Time of expiry; null for never.
     expires_at: Option<Timestamp>,
+    /// Time of last use; null, because nobody has used it yet.
+    last_used_at: Option<Timestamp>,
     /// Time until which the previous key stays valid after a rotation; null for a new key.
     previous_until: Option<Timestamp>,
 }
@@ -199,6 +201,7 @@ impl From<IssuedKey> for MadeKey {
             pseudonyms: key.pseudonyms.is_some(),
             created_at: key.created_at,
             expires_at: key.expires_at,
+            last_used_at: key.last_used_at,
             previous_until,
         }
     }

@@ -34,7 +34,7 @@ pub(super) struct Me {
     created_at: Timestamp,
 }
 
-/// Usage of the quota; for a key that is restricted to channels, their part of it.
+/// Usage of the user's quota, by all of their subscriptions together.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Usage)]
 #[serde(rename_all = "camelCase")]
@@ -50,7 +50,7 @@ pub(super) struct UsageView {
     /// Status of the quota: `OK` below 80 %, `WARNING` from 80 %, `CRITICAL` from 90 %, `EXCEEDED`
     /// at 100 %.
     status: UsageStatus,
-    /// Usage by channel ID.
+    /// Usage by channel ID; with a key that is restricted to channels, of these alone.
     channels: BTreeMap<ChannelId, ChannelUsageView>,
     /// Time of the measurement.
     synced_at: Timestamp,
@@ -89,8 +89,7 @@ pub(super) async fn usage(
 }
 
 /// Notification settings of the caller.
-#[derive(Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct NoticesView {
     /// True when the bot notifies the caller in their own chat about quota usage.
     usage: bool,
@@ -106,10 +105,25 @@ pub(super) async fn notices(
 pub(super) async fn set_notices(
     State(services): State<Services>,
     access: Scoped<WriteBackup>,
-    Body(notices): Body<NoticesView>,
+    Body(patch): Body<NoticesPatch>,
 ) -> Result<Json<NoticesView>, HttpError> {
-    services.account.set_notices(&access, notices.usage).await?;
-    Ok(Json(notices))
+    let usage = match patch.usage {
+        Some(usage) => {
+            services.account.set_notices(&access, usage).await?;
+            usage
+        }
+        None => services.account.wants_notices(&access.caller).await?,
+    };
+    Ok(Json(NoticesView { usage }))
+}
+
+/// Change of the notification settings; absent fields are unchanged.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoticesPatch {
+    /// True to have the bot notify the caller in their own chat about quota usage.
+    #[schema(nullable = false)]
+    usage: Option<bool>,
 }
 
 /// Storage of the caller's own messages in a channel.

@@ -30,7 +30,8 @@ fn account(routes: Routes) -> Routes {
             "/usage",
             me::usage,
             text("get_usage", Account, "Get the caller's usage").more(
-                "With a key that is restricted to channels, only these channels and their sum.",
+                "The quota is the user's: with a key that is restricted to channels, only \
+                 `channels` is limited to these.",
             ),
         )
         .get(
@@ -141,7 +142,8 @@ fn assistant_routes(routes: Routes) -> Routes {
         .put(
             "/channels/{channelId}/assistant/qa/{qaId}",
             assistant::qa::replace,
-            text("replace_rule", Assistant, "Replace a question-and-answer rule"),
+            text("replace_rule", Assistant, "Change a question-and-answer rule")
+                .more("Absent fields are unchanged."),
         )
         .delete(
             "/channels/{channelId}/assistant/qa/{qaId}",

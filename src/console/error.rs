@@ -89,6 +89,7 @@ impl From<ServiceError> for PageError {
             | ServiceError::WebhookDisabled
             | ServiceError::PlanRequired
             | ServiceError::RulesTooLarge { .. }
+            | ServiceError::TooManyRules
             | ServiceError::Invalid { .. } => Self::Input,
             ServiceError::RequestRunning | ServiceError::Unavailable => Self::Busy,
             ServiceError::Internal => Self::Internal,

@@ -10,6 +10,7 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Redirect, Response};
+use chatkeep_core::assistant::limits;
 use chatkeep_core::http::guard::Forbidden;
 use chatkeep_core::id::UserId;
 use chatkeep_i18n::{Language, Value};
@@ -121,6 +122,10 @@ impl FormErrors {
             ServiceError::Conflict(_) => whole("form-conflict"),
             ServiceError::PlanRequired => whole("form-plan-required"),
             ServiceError::RulesTooLarge { .. } => whole("form-rules-too-large"),
+            ServiceError::TooManyRules => {
+                let most = [("count", count(limits::RULES))];
+                Ok(Self::all(language.format("import-too-many", &most)))
+            }
             ServiceError::TooManyKeys => whole("form-too-many-keys"),
             ServiceError::TooManyWebhooks => whole("form-too-many-webhooks"),
             ServiceError::TooManySavedSearches => whole("form-too-many-saved-searches"),

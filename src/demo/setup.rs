@@ -90,7 +90,7 @@ impl Sample {
         let assistant = &self.services().assistant;
         assistant.change_settings(&access, settings(), None).await?;
         let group_rules = FieldText { field: FieldPath::BODY, text: GROUP_RULES.to_owned() };
-        assistant.set_group_rules(&access, group_rules, None).await?;
+        assistant.set_group_rules(&access, Some(group_rules), None).await?;
         for (keywords, question, answer) in RULES {
             let draft = RuleDraft {
                 keywords: keywords.iter().map(ToString::to_string).collect(),

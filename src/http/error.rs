@@ -80,6 +80,8 @@ pub enum HttpError {
         /// Size that they would have, in bytes.
         bytes: i64,
     },
+    /// 400: the channel would have more rules than a channel can have.
+    TooManyRules,
     /// 500.
     Internal,
     /// 503.
@@ -180,6 +182,10 @@ impl HttpError {
                 );
                 return (StatusCode::BAD_REQUEST, ErrorCode::RulesTooLarge, why.into());
             }
+            Self::TooManyRules => {
+                let why = format!("A channel can have at most {} rules", limits::RULES);
+                return (StatusCode::BAD_REQUEST, ErrorCode::TooManyRules, why.into());
+            }
             Self::Refused { status, code, error } => (*status, *code, *error),
             Self::Explained { status, code, error } => {
                 return (*status, *code, error.clone().into());
@@ -246,7 +252,7 @@ impl HttpError {
         let (field, retry_after) = match self {
             Self::Invalid { field, .. } => (field.map(|field| field.text()), None),
             Self::InsufficientFor { field } => (Some(field.text()), None),
-            Self::RulesTooLarge { .. } => (Some(FieldPath::BODY.text()), None),
+            Self::RulesTooLarge { .. } | Self::TooManyRules => (Some(FieldPath::BODY.text()), None),
             Self::RateLimited { retry_after } => (None, Some(retry_after)),
             _ => (None, None),
         };
@@ -308,6 +314,7 @@ impl From<ServiceError> for HttpError {
             ServiceError::WebhookDisabled => Self::WEBHOOK_DISABLED,
             ServiceError::PlanRequired => Self::SEMANTIC_NEEDS_PRO,
             ServiceError::RulesTooLarge { bytes } => Self::RulesTooLarge { bytes },
+            ServiceError::TooManyRules => Self::TooManyRules,
             ServiceError::RequestRunning => Self::RUNNING,
             ServiceError::Internal => Self::Internal,
             ServiceError::Unavailable => Self::Unavailable,

@@ -28,7 +28,7 @@ pub struct ErrorView<'a> {
     pub(super) error: &'a str,
     /// Stable machine-readable error code. Further ones may be added. Known ones:
     /// `invalid_request`, `invalid_body`, `login_not_pending`, `rules_too_large`,
-    /// `invalid_api_key`, `invalid_signature`, `login_unconfirmed`, `not_signed_in`, `forged`,
+    /// `too_many_rules`, `invalid_api_key`, `invalid_signature`, `login_unconfirmed`, `not_signed_in`, `forged`,
     /// `host_not_allowed`, `insufficient_permissions`, `invalid_csrf_token`, `login_denied`,
     /// `origin_not_allowed`, `permission_denied`, `plan_required`, `pseudonymous_key`,
     /// `media_erased`, `media_expired`, `media_failed`, `media_missing`, `media_pending`,

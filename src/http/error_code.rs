@@ -32,6 +32,7 @@ codes! {
     InvalidBody = "invalid_body",
     LoginNotPending = "login_not_pending",
     RulesTooLarge = "rules_too_large",
+    TooManyRules = "too_many_rules",
     InvalidApiKey = "invalid_api_key",
     InvalidSignature = "invalid_signature",
     LoginUnconfirmed = "login_unconfirmed",

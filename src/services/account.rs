@@ -18,9 +18,9 @@ use super::operator::Operator;
 /// Usage of the quota that the caller may see.
 #[derive(Clone, Debug)]
 pub struct AccountUsage {
-    /// Sum of the channels, and the quota of the plan.
+    /// Sum of all of the user's subscriptions, and the quota of the plan.
     pub total: Usage,
-    /// Usage of each channel.
+    /// Usage of each channel that the caller may see.
     pub channels: Vec<ChannelUsage>,
     /// Time of the measurement.
     pub at: Timestamp,
@@ -122,8 +122,8 @@ impl AccountService {
         Ok(caller.mask.show(user.ok_or(ServiceError::InvalidKey)?))
     }
 
-    /// Returns the caller's usage; with a credential that is restricted to channels, that of these
-    /// and their sum.
+    /// Returns the caller's usage. The quota is the user's, so its numbers are theirs, too; a
+    /// credential that is restricted to channels gets the usage of these alone beside them.
     ///
     /// # Errors
     /// As of [`Self::user`].
@@ -131,8 +131,8 @@ impl AccountService {
     pub async fn usage(&self, caller: &Caller) -> Result<AccountUsage, ServiceError> {
         let user = self.user(caller).await?;
         let mut usage = self.store.accounts().usage(&user.id).await?;
-        usage.channels.retain(|channel| caller.bounds.sees(&channel.channel));
         let total = Usage::new(usage.total(), user.plan);
+        usage.channels.retain(|channel| caller.bounds.sees(&channel.channel));
         // The counters change with what they count, so they are true whenever they are read.
         Ok(AccountUsage { total, channels: usage.channels, at: self.clock.now() })
     }

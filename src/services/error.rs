@@ -71,6 +71,9 @@ pub enum ServiceError {
     /// The rules of the channel would have that many bytes.
     #[error("the rules would have {bytes} bytes; at most {} are allowed", limits::RULE_BYTES)]
     RulesTooLarge { bytes: i64 },
+    /// The channel has as many rules as a channel can have.
+    #[error("a channel can have at most {} rules", limits::RULES)]
+    TooManyRules,
     /// The first request with the same idempotency key is still running.
     #[error("a request with the same idempotency key is running")]
     RequestRunning,

@@ -256,7 +256,7 @@ async fn a_trial_knows_the_words_of_the_link() {
     };
     assistant.change_settings(&access, change(true), None).await.unwrap();
     let text = FieldText { field: FieldPath::body("/groupRules"), text: "Be kind".to_owned() };
-    assistant.set_group_rules(&access, text, None).await.unwrap();
+    assistant.set_group_rules(&access, Some(text), None).await.unwrap();
     assistant.add_rule(&access, draft("連結"), None).await.unwrap();
     let tried = async |text: &str| {
         let rehearsal = assistant.rehearse(&access, text.to_owned()).await.unwrap();
@@ -393,7 +393,7 @@ async fn an_overview_is_within_the_bounds_of_its_caller() {
     };
     assert_eq!(seen(Bounds::full()).await, (2, 300, 1));
     let bounds = Bounds { channels: Some(vec![GROUP.into()]), ..Bounds::full() };
-    assert_eq!(seen(bounds).await, (1, 0, 0));
+    assert_eq!(seen(bounds).await, (1, 300, 0), "the quota is the user's");
 }
 
 /// Stores texts of the owner, a minute apart.

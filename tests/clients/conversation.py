@@ -34,6 +34,7 @@ from chatkeep_client.models import (
     MessageList,
     RuleBody,
     RuleList,
+    RulePatch,
     SavedRuleList,
     Success,
     Usage,
@@ -69,9 +70,9 @@ with AuthenticatedClient(base_url=base, token=key, raise_on_unexpected_status=Tr
     body = RuleBody(keywords=["hours"], question="", answer="9 to 18")
     rule = told(SavedRuleList, add_rule.sync(channel, client=client, body=body)).items[-1]
     rule.answer = "9 to 20"
-    body = RuleBody.from_dict(rule.to_dict())
+    changed = RulePatch.from_dict(rule.to_dict())
     replaced = told(
-        SavedRuleList, replace_rule.sync(channel, rule.id, client=client, body=body)
+        SavedRuleList, replace_rule.sync(channel, rule.id, client=client, body=changed)
     )
     rules = told(RuleList, list_rules.sync(channel, client=client))
     removed = told(Success, remove_rule.sync(channel, rule.id, client=client))

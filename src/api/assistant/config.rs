@@ -157,7 +157,8 @@ impl From<AssistantSettings> for AssistantView {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ConfigPatch {
     /// Settings to change.
-    assistant: AssistantPatch,
+    #[schema(nullable = false)]
+    assistant: Option<AssistantPatch>,
 }
 
 /// Change of the assistant's settings; absent fields are unchanged.
@@ -258,7 +259,7 @@ pub(crate) async fn change(
     IfMatch(versions): IfMatch,
     Body(patch): Body<ConfigPatch>,
 ) -> Result<Versioned<ConfigView>, HttpError> {
-    let change = patch.assistant.into();
+    let change = patch.assistant.map(AssistantChange::from).unwrap_or_default();
     let settings = services.assistant.change_settings(&access, change, versions.as_deref()).await?;
     Ok(view(settings))
 }

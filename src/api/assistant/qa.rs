@@ -91,15 +91,15 @@ enum WarningCode {
     KeywordIsTrigger,
 }
 
-/// Rule to create or replace.
+/// Rule to create.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct RuleBody {
     /// Keywords that trigger the rule; duplicates are removed.
     #[schema(value_type = Vec<Keyword>, min_items = 1, max_items = 50)]
     keywords: Vec<String>,
-    /// Description for administrators; the tolerant modes also match against it. When absent, a new
-    /// rule has none, and a replaced rule keeps its own.
+    /// Description for administrators; the tolerant modes also match against it. When absent, the
+    /// rule has none.
     #[serde(default)]
     #[schema(max_length = 500, nullable = false)]
     question: Option<String>,
@@ -107,16 +107,40 @@ pub(crate) struct RuleBody {
     #[schema(min_length = 1, max_length = 5000, pattern = r"[^\s\u0000\u0085]")]
     answer: String,
     /// Texts that the rule must not answer: neither these nor messages that are at least as near to
-    /// one of them as to the rule. When absent, a new rule has none, and a replaced rule keeps its
-    /// own.
+    /// one of them as to the rule. When absent, the rule has none.
     #[serde(default)]
     #[schema(value_type = Option<Vec<NotForText>>, max_items = 50, nullable = false)]
     not_for: Option<Vec<String>>,
 }
 
+/// Change of a rule; absent fields are unchanged.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct RulePatch {
+    /// Keywords that trigger the rule; duplicates are removed.
+    #[schema(value_type = Option<Vec<Keyword>>, min_items = 1, max_items = 50, nullable = false)]
+    keywords: Option<Vec<String>>,
+    /// Description for administrators; the tolerant modes also match against it.
+    #[schema(max_length = 500, nullable = false)]
+    question: Option<String>,
+    /// The reply.
+    #[schema(min_length = 1, max_length = 5000, pattern = r"[^\s\u0000\u0085]", nullable = false)]
+    answer: Option<String>,
+    /// Texts that the rule must not answer: neither these nor messages that are at least as near to
+    /// one of them as to the rule.
+    #[schema(value_type = Option<Vec<NotForText>>, max_items = 50, nullable = false)]
+    not_for: Option<Vec<String>>,
+}
+
+/// Fields of a rule that the service sets.
+const READ_ONLY: &[&str] = &["id", "createdAt", "createdBy", "hitCount", "suppressedCount"];
+
 impl Shown for RuleBody {
-    const READ_ONLY: &'static [&'static str] =
-        &["id", "createdAt", "createdBy", "hitCount", "suppressedCount"];
+    const READ_ONLY: &'static [&'static str] = READ_ONLY;
+}
+
+impl Shown for RulePatch {
+    const READ_ONLY: &'static [&'static str] = READ_ONLY;
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -160,7 +184,7 @@ pub(crate) async fn replace(
     access: SettingsAccess,
     IfMatch(versions): IfMatch,
     Path(path): Path<RulePath>,
-    Body(Editable(body)): Body<Editable<RuleBody>>,
+    Body(Editable(body)): Body<Editable<RulePatch>>,
 ) -> Result<Replayable<Prepared<SavedView>>, HttpError> {
     let (assistant, rule) = (&api.services.assistant, path.rule);
     assistant.replace_rule(&access, &rule, body.into(), versions.as_deref()).await?;
@@ -248,9 +272,9 @@ impl From<KeywordWarning> for RuleWarning {
     }
 }
 
-impl From<RuleBody> for RuleUpdate {
-    fn from(body: RuleBody) -> Self {
-        let RuleBody { keywords, question, answer, not_for } = body;
+impl From<RulePatch> for RuleUpdate {
+    fn from(patch: RulePatch) -> Self {
+        let RulePatch { keywords, question, answer, not_for } = patch;
         Self { keywords, question, answer, not_for }
     }
 }

@@ -49,7 +49,8 @@ pub(crate) struct RulesView {
     content: String,
 }
 
-/// Welcome text: `message`, or `messages` as in responses. `message` takes precedence.
+/// Welcome text: `message`, or `messages` as in responses; both only if they are the same. Without
+/// either nothing changes.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WelcomeBody {
@@ -66,21 +67,25 @@ impl Shown for WelcomeBody {
 }
 
 impl WelcomeBody {
-    /// Returns the text with its place in the body.
-    fn text(self) -> Result<FieldText, HttpError> {
-        match (self.message, self.messages) {
-            (Some(text), _) => Ok(FieldText { field: FieldPath::body("/message"), text }),
-            (None, Some(mut messages)) => {
-                if messages.len() > 1 {
-                    let field = FieldPath::body("/messages");
-                    return Err(HttpError::invalid_value(field, "must contain at most one text"));
-                }
-                let text = messages.pop().map(|one| one.content).unwrap_or_default();
-                Ok(FieldText { field: FieldPath::body("/messages/0/content"), text })
+    /// Returns the text with its place in the body; `None` without one.
+    fn text(self) -> Result<Option<FieldText>, HttpError> {
+        let field = FieldPath::body("/messages");
+        let listed = match self.messages {
+            Some(messages) if messages.len() > 1 => {
+                return Err(HttpError::invalid_value(field, "must contain at most one text"));
             }
-            (None, None) => {
-                Err(HttpError::invalid_value(FieldPath::body("/message"), "is missing"))
+            Some(mut messages) => Some(messages.pop().map(|one| one.content).unwrap_or_default()),
+            None => None,
+        };
+        match (self.message, listed) {
+            (Some(text), Some(listed)) if text != listed => {
+                Err(HttpError::invalid_value(field, "must be the same text as message"))
             }
+            (Some(text), _) => Ok(Some(FieldText { field: FieldPath::body("/message"), text })),
+            (None, Some(text)) => {
+                Ok(Some(FieldText { field: FieldPath::body("/messages/0/content"), text }))
+            }
+            (None, None) => Ok(None),
         }
     }
 }
@@ -89,9 +94,10 @@ impl WelcomeBody {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RulesBody {
-    /// Text of the group rules, which may contain line breaks; empty for none.
-    #[schema(max_length = 5000)]
-    content: String,
+    /// Text of the group rules, which may contain line breaks; empty for none. When absent, nothing
+    /// changes.
+    #[schema(max_length = 5000, nullable = false)]
+    content: Option<String>,
 }
 
 impl Shown for RulesBody {
@@ -128,7 +134,8 @@ pub(crate) async fn set_rules(
     IfMatch(versions): IfMatch,
     Body(Editable(body)): Body<Editable<RulesBody>>,
 ) -> Result<Versioned<RulesView>, HttpError> {
-    let text = FieldText { field: FieldPath::body("/content"), text: body.content };
+    let field = FieldPath::body("/content");
+    let text = body.content.map(|text| FieldText { field, text });
     Ok(rules_view(services.assistant.set_group_rules(&access, text, versions.as_deref()).await?))
 }
 

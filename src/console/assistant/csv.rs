@@ -173,9 +173,9 @@ impl Columns {
         let cell = |place: Option<usize>| opened(place.and_then(|at| record.get(at)).unwrap_or(""));
         let id = Some(cell(self.id).trim().to_owned()).filter(|id| !id.is_empty());
         let texts = RuleUpdate {
-            keywords: list(&cell(self.keywords)),
+            keywords: Some(list(&cell(self.keywords))),
             question: self.question.map(|_| cell(self.question)),
-            answer: cell(self.answer),
+            answer: Some(cell(self.answer)),
             not_for: self.not_for.map(|_| lines(&cell(self.not_for))),
         };
         let line = record.position().map_or(0, csv::Position::line);
@@ -264,8 +264,11 @@ mod tests {
 
     fn read(table: &str) -> Vec<(Vec<String>, String, String)> {
         let rows = rows(table).unwrap().into_iter().map(|row| row.texts);
-        rows.map(|texts| (texts.keywords, texts.question.unwrap_or_default(), texts.answer))
-            .collect()
+        rows.map(|texts| {
+            let RuleUpdate { keywords, question, answer, .. } = texts;
+            (keywords.unwrap(), question.unwrap_or_default(), answer.unwrap())
+        })
+        .collect()
     }
 
     #[test]

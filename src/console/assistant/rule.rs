@@ -3,9 +3,8 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use chatkeep_core::assistant::limits;
 use chatkeep_core::id::RuleId;
-use chatkeep_i18n::{Language, Value};
+use chatkeep_i18n::Value;
 use chatkeep_services::assistant::SettingsAccess;
 use chatkeep_services::{Defect, FieldPath, ServiceError};
 
@@ -19,7 +18,7 @@ use super::super::origin::rule_name;
 use super::super::visitor::{Asked, Visitor};
 use super::Section;
 use super::rule_form::{RuleForm, RuleHints};
-use super::rules::{RulesQuery, counted, rules_path, warnings_about};
+use super::rules::{RulesQuery, rules_path, warnings_about};
 use super::switch::compared;
 use super::wrong_reply::{MessageReader, WrongReply};
 
@@ -111,7 +110,7 @@ impl Desk<'_> {
     async fn compare(&self, form: RuleForm) -> Result<Response, PageError> {
         let mut texts = form.texts();
         let mut warnings = Vec::new();
-        if texts.keywords.is_empty() {
+        if texts.keywords.as_deref().unwrap_or_default().is_empty() {
             let missing = Defect::TooFewKeywords { min: 1 };
             let error = ServiceError::defective(FieldPath::body("/keywords"), missing);
             return self.refused(error, form).await;
@@ -120,7 +119,7 @@ impl Desk<'_> {
             let Some(saved) = self.saved(rule).await? else { return self.gone(form).await };
             let before = saved.form.texts();
             if before.answer == texts.answer {
-                texts.answer.clear();
+                texts.answer = None;
             }
             if before.not_for == texts.not_for {
                 texts.not_for = None;
@@ -138,14 +137,14 @@ impl Desk<'_> {
     async fn refused(&self, error: ServiceError, form: RuleForm) -> Result<Response, PageError> {
         let language = self.visitor.language;
         let Some(rule) = self.rule else {
-            let errors = errors_of(error, language)?;
+            let errors = FormErrors::of(error, language)?;
             return self.page(form, Remarks { errors, ..Remarks::default() }).await;
         };
         let is_stale = error == ServiceError::Stale;
         let Some(SavedRule { form: present, warnings }) = self.saved(rule).await? else {
             return self.gone(form).await;
         };
-        let errors = errors_of(error, language)?;
+        let errors = FormErrors::of(error, language)?;
         // The next attempt is against what is shown now.
         let version = if is_stale { present.version } else { form.version };
         let shown = is_stale && !form.has_texts_of(&present);
@@ -171,16 +170,6 @@ pub(super) async fn saved_form(
     let saved = console.services.assistant.saved_rules(access, id.clone()).await?;
     let rule = saved.book.rules.iter().find(|rule| rule.id == *id);
     Ok(rule.map(|rule| RuleForm::of(rule, saved.book.version)))
-}
-
-/// Returns the sentences about a refused rule, which conflicts with nothing but the number of rules.
-fn errors_of(error: ServiceError, language: Language) -> Result<FormErrors, PageError> {
-    match error {
-        ServiceError::Conflict(_) => {
-            Ok(FormErrors::all(counted("import-too-many", limits::RULES, language)))
-        }
-        error => FormErrors::of(error, language),
-    }
 }
 
 pub(super) async fn add_page(
@@ -297,14 +286,18 @@ async fn delete(
 
 #[cfg(test)]
 mod tests {
+    use chatkeep_core::assistant::limits;
+    use chatkeep_i18n::Language;
+
+    use super::super::rules::counted;
     use super::*;
 
     #[test]
     fn a_rule_too_many_is_told() {
         let language = Language::English;
-        let errors = errors_of(ServiceError::Conflict("too many"), language).unwrap();
+        let errors = FormErrors::of(ServiceError::TooManyRules, language).unwrap();
         assert_eq!(errors.whole, Some(counted("import-too-many", limits::RULES, language)));
-        let errors = errors_of(ServiceError::Stale, language).unwrap();
+        let errors = FormErrors::of(ServiceError::Stale, language).unwrap();
         assert_eq!(errors.whole, Some(language.text("form-stale")));
     }
 }

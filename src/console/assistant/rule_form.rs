@@ -87,9 +87,9 @@ impl RuleForm {
 
     pub(super) fn texts(&self) -> RuleUpdate {
         RuleUpdate {
-            keywords: lines(&self.keywords),
+            keywords: Some(lines(&self.keywords)),
             question: Some(unbroken(&self.question)),
-            answer: unbroken(&self.answer),
+            answer: Some(unbroken(&self.answer)),
             not_for: self.not_for.as_deref().map(lines),
         }
     }
@@ -97,8 +97,12 @@ impl RuleForm {
     /// Returns the texts of a new rule.
     pub(super) fn draft(&self) -> RuleDraft {
         let RuleUpdate { keywords, question, answer, not_for } = self.texts();
-        let (question, not_for) = (question.unwrap_or_default(), not_for.unwrap_or_default());
-        RuleDraft { keywords, question, answer, not_for }
+        RuleDraft {
+            keywords: keywords.unwrap_or_default(),
+            question: question.unwrap_or_default(),
+            answer: answer.unwrap_or_default(),
+            not_for: not_for.unwrap_or_default(),
+        }
     }
 
     /// Returns the form as a page shows it again.

@@ -360,7 +360,7 @@ mod tests {
                 vec![before.clone()],
                 SettingRevision { updated_at: Timestamp::default(), updated_by: "U1".into() },
             );
-            let (keywords, answer) = (vec![keyword.to_owned()], "new".to_owned());
+            let (keywords, answer) = (Some(vec![keyword.to_owned()]), Some("new".to_owned()));
             let texts = RuleUpdate { keywords, question: None, answer, not_for };
             let row = ImportRow { line: 2, id: Some("qa_1".into()), texts };
             let book = RuleBook { version: 7, revision, rules };

@@ -85,7 +85,7 @@ impl AssistantService {
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a bad draft, [`ServiceError::Stale`] for another version,
-    /// [`ServiceError::RulesTooLarge`] and [`ServiceError::Conflict`] when the channel has as many
+    /// [`ServiceError::RulesTooLarge`] and [`ServiceError::TooManyRules`] when the channel has as many
     /// rules as it can have.
     #[boxed]
     pub async fn add_rule(
@@ -112,12 +112,12 @@ impl AssistantService {
         update: RuleUpdate,
         expected: Option<&[i64]>,
     ) -> Result<(), ServiceError> {
-        if let (Some(_), Some(_)) = (&update.question, &update.not_for) {
+        // Errors of what is given come first.
+        update.check()?;
+        if update.is_whole() {
             let draft = checked(update.over(RuleDraft::default()))?;
             return self.change_rule(access, RuleChange::Replace(rule, &draft), expected).await;
         }
-        // Errors of what is given come first.
-        checked(update.clone().over(RuleDraft::default()))?;
         loop {
             // What is absent is that of the version that is changed.
             let (listed, version) = self.rule(access, rule).await?;
@@ -228,9 +228,7 @@ impl AssistantService {
             RuleChanged::Stale => Err(ServiceError::Stale),
             RuleChanged::NoRule => Err(ServiceError::NotFound),
             RuleChanged::TooLarge(bytes) => Err(ServiceError::RulesTooLarge { bytes }),
-            RuleChanged::TooMany => {
-                Err(ServiceError::Conflict("The channel has the maximum number of rules"))
-            }
+            RuleChanged::TooMany => Err(ServiceError::TooManyRules),
         }
     }
 }
@@ -238,12 +236,12 @@ impl AssistantService {
 /// New texts of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RuleUpdate {
-    /// Its keywords.
-    pub keywords: Vec<String>,
+    /// Its keywords; `None` leaves them as they are.
+    pub keywords: Option<Vec<String>>,
     /// Its question; `None` leaves it as it is.
     pub question: Option<String>,
-    /// Its answer.
-    pub answer: String,
+    /// Its answer; `None` leaves it as it is.
+    pub answer: Option<String>,
     /// Texts that it must not answer; `None` leaves them as they are.
     pub not_for: Option<Vec<String>>,
 }
@@ -252,9 +250,9 @@ impl RuleUpdate {
     /// Returns the texts of a rule that has those of `before`.
     pub(super) fn over(self, before: RuleDraft) -> RuleDraft {
         RuleDraft {
-            keywords: self.keywords,
+            keywords: self.keywords.unwrap_or(before.keywords),
             question: self.question.unwrap_or(before.question),
-            answer: self.answer,
+            answer: self.answer.unwrap_or(before.answer),
             not_for: self.not_for.unwrap_or(before.not_for),
         }
     }
@@ -263,11 +261,42 @@ impl RuleUpdate {
 impl From<RuleDraft> for RuleUpdate {
     fn from(draft: RuleDraft) -> Self {
         let RuleDraft { keywords, question, answer, not_for } = draft;
-        Self { keywords, question: Some(question), answer, not_for: Some(not_for) }
+        Self {
+            keywords: Some(keywords),
+            question: Some(question),
+            answer: Some(answer),
+            not_for: Some(not_for),
+        }
     }
 }
 
 impl RuleUpdate {
+    /// Returns true if nothing of a saved rule is left.
+    const fn is_whole(&self) -> bool {
+        self.keywords.is_some()
+            && self.question.is_some()
+            && self.answer.is_some()
+            && self.not_for.is_some()
+    }
+
+    /// Checks the given texts, whatever the others are.
+    fn check(&self) -> Result<(), ServiceError> {
+        let at = |field: RuleField| field.of(FieldPath::BODY);
+        let given = self.clone();
+        let check = |words| keywords(at(RuleField::Keywords), words, 1, limits::KEYWORDS);
+        let words = given.keywords.map(check).transpose()?.unwrap_or_default();
+        if let Some(question) = given.question {
+            text(at(RuleField::Question), question, 0, limits::QUESTION)?;
+        }
+        if let Some(answer) = given.answer {
+            text(at(RuleField::Answer), answer, 1, limits::ANSWER)?;
+        }
+        if let Some(texts) = given.not_for {
+            not_for(at(RuleField::NotFor), texts, &words)?;
+        }
+        Ok(())
+    }
+
     /// Returns the checked texts of a saved rule that has those of `before`. A keyword that is one of
     /// the texts that it must not answer and that the update does not have is the keyword's defect.
     pub(super) fn over_saved(
@@ -278,7 +307,7 @@ impl RuleUpdate {
             let not_for: BTreeSet<_> =
                 before.not_for.iter().map(|text| fold_phrase(text)).collect();
             let is_one = |keyword: &String| not_for.contains(&fold_phrase(keyword));
-            if let Some(index) = self.keywords.iter().position(is_one) {
+            if let Some(index) = self.keywords.iter().flatten().position(is_one) {
                 let field = RuleField::Keywords.of(FieldPath::BODY).item(index);
                 let error = ServiceError::defective(field, Defect::IsNotFor);
                 return Err((RuleField::Keywords, error));

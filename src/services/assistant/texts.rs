@@ -43,6 +43,14 @@ impl FieldText {
     }
 }
 
+impl VersionedText {
+    /// Returns it if it has one of these versions.
+    fn expected(self, versions: Option<&[i64]>) -> Result<Self, ServiceError> {
+        let is_stale = versions.is_some_and(|versions| !versions.contains(&self.version));
+        if is_stale { Err(ServiceError::Stale) } else { Ok(self) }
+    }
+}
+
 impl AssistantService {
     /// Returns the welcome message.
     ///
@@ -54,7 +62,7 @@ impl AssistantService {
             .await
     }
 
-    /// Sets the welcome message if it has one of the `expected` versions.
+    /// Sets the welcome message if it has one of the `expected` versions; `None` leaves it as it is.
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a text that is too long, [`ServiceError::Stale`] for another
@@ -63,9 +71,12 @@ impl AssistantService {
     pub async fn set_welcome(
         &self,
         access: &SettingsAccess,
-        message: FieldText,
+        message: Option<FieldText>,
         expected: Option<&[i64]>,
     ) -> Result<VersionedText, ServiceError> {
+        let Some(message) = message else {
+            return self.welcome(access).await?.expected(expected);
+        };
         let message = message.checked()?;
         let change = |mut config: AssistantConfig, versions: SettingVersions| {
             if expected.is_some_and(|expected| !expected.contains(&versions.welcome)) {
@@ -99,7 +110,8 @@ impl AssistantService {
         .await
     }
 
-    /// Sets the group rules if they have one of the `expected` versions.
+    /// Sets the group rules if they have one of the `expected` versions; `None` leaves them as they
+    /// are.
     ///
     /// # Errors
     /// [`ServiceError::Invalid`] for a text that is too long, [`ServiceError::Stale`] for another
@@ -108,9 +120,12 @@ impl AssistantService {
     pub async fn set_group_rules(
         &self,
         access: &SettingsAccess,
-        content: FieldText,
+        content: Option<FieldText>,
         expected: Option<&[i64]>,
     ) -> Result<VersionedText, ServiceError> {
+        let Some(content) = content else {
+            return self.group_rules(access).await?.expected(expected);
+        };
         let content = content.checked()?;
         let (channel, now) = (access.channel(), self.clock.now());
         let user = access.user();

@@ -180,7 +180,7 @@ async fn unanswered_questions_are_grouped() {
     let again = rest.get(&path).header("if-none-match", told.header("etag"));
     assert_eq!(send(again).await.status, 304, "the beginning of the days moves, and nothing else");
     let told = told.ok();
-    assert_eq!(told["scanned"], 5);
+    assert_eq!((&told["scanned"], told.get("nextCursor")), (&json!(5), Some(&Value::Null)));
     let questions = told["questions"].as_array().unwrap();
     assert_eq!(questions.len(), 2, "{told}");
     assert_eq!(questions[0]["count"], 2);

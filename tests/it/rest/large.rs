@@ -45,6 +45,19 @@ async fn a_list_that_is_full_takes_no_more_and_can_shrink() {
     send(rest.delete(&under("/assistant/qa/qa_large"))).await.ok();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_channel_has_so_many_rules_and_no_more() {
+    let rest = Rest::start(&[]).await;
+    let path = under("/assistant/qa");
+    fill(&rest, 9_999, 20).await;
+    send(rest.post(&path, &rule())).await.ok();
+    let refused = send(rest.post(&path, &rule())).await.refused(400, "too_many_rules");
+    assert_eq!(refused["field"], "");
+    assert!(refused["error"].as_str().unwrap().contains("10000"), "{refused}");
+    send(rest.delete(&under("/assistant/qa/qa_7"))).await.ok();
+    send(rest.post(&path, &rule())).await.ok();
+}
+
 async fn fill_more(rest: &Rest) {
     rest.stack
         .sql(format!(

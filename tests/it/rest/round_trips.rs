@@ -90,6 +90,59 @@ async fn a_part_changes_that_part() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_changes_nothing() {
+    let rest = Rest::start(&[]).await;
+    let hook = webhook(&rest).await;
+    let search = json!({"name": "Where we eat", "query": "lunch"});
+    let search = send(rest.post("/saved-searches", &search)).await.ok();
+    send(rest.put(&under("/assistant/welcome"), &json!({"message": "hi"}))).await.ok();
+    for path in paths(&hook, search["savedSearchId"].as_str().unwrap()) {
+        let first = send(rest.get(&path)).await;
+        let put = send(rest.put(&path, &json!({}))).await;
+        assert_eq!(put.ok(), first.ok(), "{path}");
+        assert_eq!(send(rest.get(&path)).await.header("etag"), first.header("etag"), "{path}");
+        if path.contains("/assistant/") {
+            let stale = send(rest.put(&path, &json!({})).header("if-match", "\"other\"")).await;
+            stale.refused(412, "precondition_failed");
+        }
+    }
+    let qa = under("/assistant/qa");
+    let rule =
+        json!({"keywords": ["wifi"], "question": "q", "answer": "a", "notFor": ["free wifi"]});
+    let before = send(rest.post(&qa, &rule)).await.ok()["items"][0].clone();
+    let path = format!("{qa}/{}", before["id"].as_str().unwrap());
+    let saved = async |change: Value| send(rest.put(&path, &change)).await.ok()["items"][0].clone();
+    assert_eq!(saved(json!({})).await, before);
+    for (field, value) in [
+        ("keywords", json!(["wlan"])),
+        ("question", json!("which?")),
+        ("answer", json!("b")),
+        ("notFor", json!([])),
+    ] {
+        let mut expected = saved(json!({})).await;
+        expected[field] = value.clone();
+        assert_eq!(saved(json!({field: value})).await, expected, "{field}");
+    }
+    for (wrong, field) in [
+        (json!({"keywords": []}), "/keywords"),
+        (json!({"answer": ""}), "/answer"),
+        (json!({"answer": null}), "/answer"),
+        (json!({"notFor": ["WLAN"]}), "/notFor/0"),
+    ] {
+        let refused = send(rest.put(&path, &wrong)).await.refused(400, "invalid_request");
+        assert_eq!(refused["field"], field, "{refused}");
+    }
+    send(rest.put(&format!("{qa}/none"), &json!({}))).await.refused(404, "not_found");
+    // A new rule needs both.
+    for (partial, field) in
+        [(json!({"keywords": ["k"]}), "/answer"), (json!({"answer": "a"}), "/keywords")]
+    {
+        let refused = send(rest.post(&qa, &partial)).await.refused(400, "invalid_request");
+        assert_eq!(refused["field"], field, "{refused}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn items_of_lists_can_be_sent_back() {
     let mut rest = Rest::start(&[]).await;
     let qa = under("/assistant/qa");
@@ -142,8 +195,8 @@ async fn a_welcome_is_written_in_both_forms() {
     let text = |content: &str| json!([{"type": "text", "content": content}]);
     assert_eq!(put(json!({"message": "a"})).await.ok()["messages"], text("a"));
     assert_eq!(put(json!({"messages": text("b")})).await.ok()["messages"], text("b"));
-    let both = json!({"messages": text("b"), "message": "c"});
-    assert_eq!(put(both).await.ok()["messages"], text("c"), "the documented field wins");
+    let both = json!({"messages": text("c"), "message": "c"});
+    assert_eq!(put(both).await.ok()["messages"], text("c"), "both are one value");
     assert_eq!(put(json!({"messages": []})).await.ok()["messages"], json!([]));
     for (wrong, field) in [
         (
@@ -151,7 +204,8 @@ async fn a_welcome_is_written_in_both_forms() {
             "/messages",
         ),
         (json!({"messages": text(&"x".repeat(5_001))}), "/messages/0/content"),
-        (json!({}), "/message"),
+        (json!({"messages": text("b"), "message": "c"}), "/messages"),
+        (json!({"messages": [], "message": "c"}), "/messages"),
     ] {
         assert_eq!(put(wrong).await.refused(400, "invalid_request")["field"], field);
     }

@@ -7,6 +7,7 @@ mod unanswered;
 use std::borrow::Cow;
 
 use chatkeep_services::assistant::{DAYS, MAX_DAYS};
+use chatkeep_services::decode::is_whole;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
@@ -28,7 +29,9 @@ impl Default for Days {
 impl<'de> Deserialize<'de> for Days {
     fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
         let text = Cow::<str>::deserialize(value)?;
-        text.parse().map(Self).map_err(|_| D::Error::custom("must be a whole number"))
+        let wrong = || D::Error::custom("must be a whole number");
+        let days = is_whole(&text).then(|| text.parse().ok()).flatten();
+        days.map(Self).ok_or_else(wrong)
     }
 }
 

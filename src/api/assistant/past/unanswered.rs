@@ -28,6 +28,7 @@ pub(crate) struct UnansweredQuery {
 /// Questions that no rule answers, most frequent first.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Unanswered)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct UnansweredView {
     /// The questions, the most frequent first.
     questions: Vec<QuestionView>,
@@ -38,6 +39,8 @@ pub(crate) struct UnansweredView {
     complete: bool,
     /// Beginning of the examined period.
     from: Timestamp,
+    /// Always null: there are no further pages.
+    next_cursor: Option<String>,
 }
 
 /// Content of the entity tag: all but the beginning of the period, which moves.
@@ -77,7 +80,7 @@ impl From<UnansweredQuestions> for UnansweredView {
     fn from(found: UnansweredQuestions) -> Self {
         let UnansweredQuestions { questions, scanned, complete, from, .. } = found;
         let questions = questions.into_iter().map(QuestionView::from).collect();
-        Self { questions, scanned, complete, from }
+        Self { questions, scanned, complete, from, next_cursor: None }
     }
 }
 

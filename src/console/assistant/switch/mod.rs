@@ -230,9 +230,9 @@ pub(super) fn compared(
     }
     let mut query = SwitchQuery {
         rule: rule.map(|rule| rule.as_str().to_owned()),
-        keyword: texts.keywords,
+        keyword: texts.keywords.unwrap_or_default(),
         question: texts.question.unwrap_or_default(),
-        answer: texts.answer,
+        answer: texts.answer.unwrap_or_default(),
         not_for,
         version,
         ..SwitchQuery::default()

@@ -60,9 +60,9 @@ impl SwitchQuery {
         let rule = self.has_rule().then(|| RuleEdit {
             rule: self.rule.as_deref().map(RuleId::from),
             texts: RuleUpdate {
-                keywords: self.keyword.clone(),
+                keywords: Some(self.keyword.clone()),
                 question: Some(self.question.clone()),
-                answer: self.answer.clone(),
+                answer: Some(self.answer.clone()),
                 not_for: self.not_for(),
             },
         });

@@ -155,9 +155,8 @@ impl AssistantService {
         if let Some(RuleEdit { rule: id, mut texts }) = request.rule {
             let place = id.and_then(|id| source.rules.iter_mut().find(|rule| rule.id == id));
             let saved = place.as_deref().cloned().map(RuleDraft::from).unwrap_or_default();
-            if texts.answer.is_empty() {
-                texts.answer.clone_from(&saved.answer);
-            }
+            // An empty answer stands for the saved one.
+            texts.answer = texts.answer.filter(|answer| !answer.is_empty());
             let draft = texts.over_saved(saved).map_err(|(_, error)| error)?;
             let (now, by) = (self.clock.now(), access.user().clone());
             match place {
