@@ -9,6 +9,7 @@ use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::{Config, LineConfig};
 use chatkeep_core::health::Health;
 use chatkeep_core::time::SharedClock;
+use chatkeep_http::PublicUrl;
 use chatkeep_services::disk::DiskReserves;
 use chatkeep_services::removals::RemovalWorker;
 use chatkeep_services::snapshots::remove_leftovers;
@@ -73,8 +74,9 @@ impl App {
         let search = open::search(&config, replica.as_ref(), &bus);
         let space = open_space(&config).await?;
         info!(model = space.name(), "semantic mode is available");
-        let links = Links::new(config.api.base_url.as_deref());
-        let pages = links.clone();
+        let links = links(&config)?;
+        // An address of this machine is of no use to the people of a chat.
+        let pages = Links::new(config.api.base_url.as_deref());
         let assistants = Assistants::new(store.clone(), space)
             .with_memory(config.memory.assistant_bytes)
             .with_links(move |channel| pages.channel(channel));
@@ -120,6 +122,16 @@ impl App {
             entrances: Entrances::default(),
         })
     }
+}
+
+/// Returns the builder of permanent links, below the same address as everything else that the
+/// service names.
+///
+/// # Errors
+/// Returns an error if the address of this service is invalid.
+pub(crate) fn links(config: &Config) -> anyhow::Result<Links> {
+    let url = PublicUrl::new(config.api.base_url.as_deref(), config.listen)?;
+    Ok(Links::new(Some(url.as_str())))
 }
 
 /// Listens where the settings say that metrics are read, if they do.

@@ -49,6 +49,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+pub(crate) use assembly::links;
 pub(crate) use memory::memory_warning;
 pub(crate) use open::{
     LineClients, UNPROTECTED, bot_setup, no_bus, no_copy, no_database, no_media_store,

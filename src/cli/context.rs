@@ -29,7 +29,6 @@ use chatkeep_services::snapshots::{
 };
 use chatkeep_store::{SchemaState, Store, StoreError};
 use chatkeep_transfer::out::note;
-use chatkeep_view::Links;
 
 use crate::app::{self, PreflightError};
 use crate::private::{check_data_folder, check_owner, has_data, make_data_folder};
@@ -190,9 +189,12 @@ impl Context {
     }
 
     /// Returns the exports of channels.
-    pub(super) fn exports(&self, store: &Store) -> ExportService {
-        let links = Links::new(self.config.api.base_url.as_deref());
-        ExportService::new(store.clone(), self.config.time_zone, links)
+    ///
+    /// # Errors
+    /// Returns an error if the address of the service is invalid.
+    pub(super) fn exports(&self, store: &Store) -> anyhow::Result<ExportService> {
+        let links = app::links(&self.config)?;
+        Ok(ExportService::new(store.clone(), self.config.time_zone, links))
     }
 
     /// Returns the imports.

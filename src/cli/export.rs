@@ -76,7 +76,7 @@ pub(super) async fn run(context: &Context, args: &ExportArgs) -> anyhow::Result<
     let known = context.channels(&store).any(&context.operator, &channel).await?;
     let done = match known {
         Some(known) => {
-            let exports = context.exports(&store);
+            let exports = context.exports(&store)?;
             write(context, &exports, &known, wanted, media, &target).await
         }
         None => Err(anyhow!("unknown channel {channel}")),

@@ -107,7 +107,7 @@ async fn find(
         note!("chatkeep: nobody is named {name}{hint}");
     }
     let count = count(&page);
-    show(page.hits, &Links::new(context.config.api.base_url.as_deref()), args.json)?;
+    show(page.hits, &app::links(&context.config)?, args.json)?;
     note!("chatkeep: {count}");
     Ok(())
 }

@@ -22,7 +22,7 @@ const ID: usize = 200;
 #[serde(rename_all = "camelCase")]
 pub(super) struct MessageRow {
     pub(super) id: String,
-    /// Permanent link; absent where the service has no public address.
+    /// Permanent link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) url: Option<String>,
     /// Time of sending, with its offset from UTC.
@@ -31,7 +31,7 @@ pub(super) struct MessageRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) channel: Option<String>,
     /// True for a result of a search that does not hold all of the query. Only results have it, so
-    /// their list describes it: the schema of a row is in most tools.
+    /// their tool adds it: the schema of a row is in most tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub(super) related: Option<bool>,

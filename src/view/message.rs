@@ -95,8 +95,8 @@ pub struct MessageView {
     /// ID of the sticker in its package.
     #[serde(default)]
     pub sticker_id: Option<String>,
-    /// Permanent address of the message's page for people who may read it; null when the public
-    /// address of the service is not configured, and for messages that are not stored.
+    /// Permanent address of the message's page for people who may read it; null for messages that are
+    /// not stored.
     #[serde(default)]
     pub url: Option<String>,
 }

@@ -6,6 +6,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{CHANNEL, MEMBER, OWNER, Rest, message, now, send, texts, under};
+use crate::harness::wait::until;
+use crate::stack::DEADLINE;
 use crate::store::{at, item, unsent};
 
 /// Stores ten messages, a minute apart, from noon on.
@@ -24,6 +26,33 @@ async fn ten() -> Rest {
         .collect();
     rest.keep(&batch).await;
     rest
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_message_has_its_address_and_a_caller_finds_their_own() {
+    let rest = ten().await;
+    let path = under("/backup/messages?senderId=me&from=2026-01-02T12:08:00Z");
+    let found = send(rest.get(&path)).await.ok();
+    assert_eq!(texts(&found["messages"], "id"), ["m8"], "by the owner");
+    // No public address is set: that of the listener is the one.
+    let base = format!("http://{}", rest.stack.ground.address);
+    let url = format!("{base}/c/{CHANNEL}/m/m8");
+    assert_eq!(found["messages"][0]["url"], url);
+    let args = ["export", "--channel", CHANNEL];
+    let exported = rest.stack.ground.command(&rest.stack.line, &args).await;
+    assert!(exported.contains(&url), "{exported}");
+    // Still no link that people of the chat could follow.
+    let link = json!({"assistant": {"link": {"enabled": true}}});
+    send(rest.put(&under("/assistant/config"), &link)).await.refused(400, "invalid_request");
+    rest.stack.ground.command(&rest.stack.line, &["reindex"]).await;
+    for (query, expected) in [("text", 10), ("text&senderId=me", 5), ("text%20from:me", 5)] {
+        for path in [under(&format!("/backup/search?q={query}")), format!("/search?q={query}")] {
+            until("they are found", DEADLINE, async || {
+                send(rest.get(&path)).await.ok()["total"] == expected
+            })
+            .await;
+        }
+    }
 }
 
 async fn ids(rest: &Rest, query: &str) -> Vec<String> {
