@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use chatkeep_bus::{Bus, ConsumerStatus};
@@ -20,6 +21,9 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 use tokio::time::Instant;
+
+/// Media type of metrics, with the version of their format.
+const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Timeout of a readiness check.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -165,7 +169,7 @@ pub fn metrics_router(
             }
             outage::show_all();
             handle.run_upkeep();
-            handle.render()
+            ([(header::CONTENT_TYPE, METRICS)], handle.render())
         }),
     )
 }

@@ -57,7 +57,8 @@ pub(super) struct CoverageView {
     missing_media: Vec<MissingMedia>,
     /// Days after which messages are deleted; null keeps them.
     retention_days: Option<i64>,
-    /// Messages sent before this time were deleted, whatever the reason; null when none were.
+    /// Whatever was sent before this time was deleted, by a deletion (also one that found nothing) or
+    /// because of its age; null without one.
     removed_before: Option<Timestamp>,
 }
 

@@ -12,7 +12,8 @@ use chatkeep_services::exports::ExportRequest;
 use chatkeep_transfer::Format;
 use chatkeep_view::when::When;
 use serde::Deserialize;
-use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
+use utoipa::openapi::{RefOr, Schema};
 use utoipa::{IntoParams, ToSchema};
 
 use super::route::{Answer, Describe, Input, Output};
@@ -102,14 +103,22 @@ impl IntoResponse for Document {
     }
 }
 
+/// Returns the media types of documents with their schema. Generated clients read bytes whatever the
+/// media type, and may write them into a file.
+pub(super) fn documents() -> Vec<(&'static str, Option<RefOr<Schema>>)> {
+    let bytes = || {
+        let format = SchemaFormat::KnownFormat(KnownFormat::Binary);
+        ObjectBuilder::new().schema_type(Type::String).format(Some(format))
+    };
+    let kinds = Format::ALL.map(Format::content_type);
+    kinds.map(|kind| (kind, Some(bytes().into()))).to_vec()
+}
+
 impl Output for Document {
     fn describe(route: &mut Describe) {
-        let text = || ObjectBuilder::new().schema_type(Type::String);
-        let kinds = [Format::Jsonl, Format::Csv, Format::Html].map(Format::content_type);
-        let content = kinds.map(|kind| (kind, Some(text().into())));
         let description = "The messages, oldest first; the connection is closed early when the \
                            export fails";
-        let (content, headers, links) = (content.into(), vec!["Content-Disposition"], Vec::new());
+        let (content, headers, links) = (documents(), vec!["Content-Disposition"], Vec::new());
         let answer = Answer { status: StatusCode::OK, description, content, headers, links };
         route.answers.push(answer);
         route.is_streamed = true;

@@ -11,13 +11,11 @@ use chatkeep_services::Services;
 use chatkeep_services::access::{ChannelAccess, Member, ReadMessages};
 use chatkeep_services::exports::ExportRequest;
 use chatkeep_store::ExportJob;
-use chatkeep_transfer::Format;
 use chatkeep_view::when::When;
 use serde::{Deserialize, Serialize};
-use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::{IntoParams, ToSchema};
 
-use super::export::{AskedLanguage, FormatParam};
+use super::export::{AskedLanguage, FormatParam, documents};
 use super::jobs::{StatusView, accepted};
 use super::route::{Answer, Describe, Output};
 use super::subscriptions::Success;
@@ -52,9 +50,12 @@ pub(super) struct ExportPath {
 
 /// The caller's exports of a channel.
 #[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct ExportList {
     /// Exports, newest first.
     exports: Vec<ExportView>,
+    /// Always null: there are no further pages.
+    next_cursor: Option<String>,
 }
 
 /// Export that is written in the background.
@@ -120,7 +121,7 @@ pub(super) async fn list(
 ) -> Result<Json<ExportList>, HttpError> {
     let exports = services.export_jobs.list(&access).await?;
     let exports = exports.into_iter().map(|export| ExportView::new(export, &url)).collect();
-    Ok(Json(ExportList { exports }))
+    Ok(Json(ExportList { exports, next_cursor: None }))
 }
 
 pub(super) async fn one(
@@ -188,8 +189,7 @@ impl IntoResponse for Begun {
 
 impl Output for Begun {
     fn describe(route: &mut Describe) {
-        route.answers::<ExportView>(
-            StatusCode::ACCEPTED,
+        route.accepts::<ExportView>(
             "Accepted: the export is written in the background; `url` is the address of the job. \
              Repeating the request before the export is completed returns the same export",
         );
@@ -209,9 +209,7 @@ impl Output for ExportFile {
             (StatusCode::PARTIAL_CONTENT, "The requested range of the document"),
         ];
         for (status, description) in answers {
-            let text = || ObjectBuilder::new().schema_type(Type::String);
-            let kinds = Format::ALL.map(Format::content_type);
-            let content = kinds.map(|kind| (kind, Some(text().into()))).to_vec();
+            let content = documents();
             let headers = vec!["Accept-Ranges", "Content-Disposition", "Content-Range"];
             route.answers.push(Answer { status, description, content, headers, links: Vec::new() });
         }

@@ -183,8 +183,7 @@ impl<T: Serialize> IntoResponse for Removal<T> {
 impl<T: Serialize + ToSchema> Output for Removal<T> {
     fn describe(route: &mut Describe) {
         route.answers::<T>(StatusCode::OK, "Done");
-        route.answers::<JobView>(
-            StatusCode::ACCEPTED,
+        route.accepts::<JobView>(
             "Accepted: the deletion continues in the background; `url` is the address of the job",
         );
     }

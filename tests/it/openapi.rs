@@ -33,6 +33,41 @@ fn every_route_is_documented_and_named_once() {
 }
 
 #[test]
+fn generators_lose_no_operation_and_find_every_part() {
+    fn tags<'a>(section: &'a Value, of: &str) -> BTreeSet<&'a str> {
+        let items = section[of].as_object().unwrap().values();
+        let operations = items.flat_map(|item| item.as_object().unwrap().values());
+        operations
+            .flat_map(|one| one["tags"].as_array().unwrap())
+            .map(|tag| tag.as_str().unwrap())
+            .collect()
+    }
+    let document = serde_json::to_value(chatkeep_api::openapi()).unwrap();
+    let (called, sent) = (tags(&document, "paths"), tags(&document, "webhooks"));
+    // A file for each tag and section: the second would be written over the first.
+    assert_eq!(called.intersection(&sent).count(), 0, "{called:?} {sent:?}");
+    let declared = document["tags"].as_array().unwrap().iter();
+    let declared: BTreeSet<_> = declared.map(|tag| tag["name"].as_str().unwrap()).collect();
+    assert_eq!(called.union(&sent).copied().collect::<BTreeSet<_>>(), declared);
+    for item in document["webhooks"].as_object().unwrap().values() {
+        assert_eq!(item["post"]["security"], json!([]), "{item}");
+    }
+    let operation = |path: &str, method: &str| {
+        document["paths"][format!("/api/channels/{{channelId}}/backup/{path}")][method].clone()
+    };
+    for path in ["export", "exports/{exportId}/document"] {
+        let content = operation(path, "get")["responses"]["200"]["content"].clone();
+        for (kind, body) in content.as_object().unwrap() {
+            assert_eq!(body["schema"]["format"], "binary", "{path} {kind}");
+        }
+    }
+    for (path, method) in [("exports", "post"), ("messages", "delete")] {
+        let headers = &operation(path, method)["responses"]["202"]["headers"];
+        assert!(headers["Location"].is_object(), "{path}: {headers}");
+    }
+}
+
+#[test]
 fn each_error_response_is_described_once() {
     const PREFIX: &str = "#/components/responses/";
     let document = serde_json::to_value(chatkeep_api::openapi()).unwrap();

@@ -343,7 +343,10 @@ impl Stack {
     /// Returns `/metrics`.
     pub(crate) async fn metrics(&self) -> String {
         let url = format!("http://{}/metrics", self.ground.metrics);
-        self.http.get(url).send().await.unwrap().text().await.unwrap()
+        let answer = self.http.get(url).send().await.unwrap();
+        let kind = answer.headers()["content-type"].to_str().unwrap();
+        assert_eq!(kind, "text/plain; version=0.0.4; charset=utf-8");
+        answer.text().await.unwrap()
     }
 
     /// Waits until the channel and the person in it are known, which subscribing needs.

@@ -151,6 +151,14 @@ impl Describe {
         self.answers.push(Answer { status, description, content, headers, links });
     }
 
+    /// Adds the response to a request that began a job, with the schema of `T` and the job's address.
+    pub(crate) fn accepts<T: ToSchema>(&mut self, description: &'static str) {
+        let content = vec![("application/json", Some(self.schema::<T>()))];
+        let (headers, links) = (vec!["Location"], Vec::new());
+        let status = StatusCode::ACCEPTED;
+        self.answers.push(Answer { status, description, content, headers, links });
+    }
+
     /// Adds an optional header of the request, a text of that form.
     pub(crate) fn takes_header(
         &mut self,

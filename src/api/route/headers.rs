@@ -8,7 +8,7 @@ use utoipa::openapi::{Ref, ResponseBuilder};
 use super::{Answer, Route};
 
 /// All headers: name, type, pattern and description.
-const HEADERS: [(&str, Type, &str, &str); 14] = [
+const HEADERS: [(&str, Type, &str, &str); 15] = [
     ("Accept-Ranges", Type::String, "^bytes$", "Byte ranges are supported"),
     (
         "Content-Disposition",
@@ -30,6 +30,7 @@ const HEADERS: [(&str, Type, &str, &str); 14] = [
         "True when the response is a replay of the first one",
     ),
     ("Link", Type::String, "^<[^>]+>; rel=\"next\"$", "Address of the next page, if there is one"),
+    ("Location", Type::String, "^https?://", "Address of the job"),
     ("Retry-After", Type::Integer, "", "Seconds to wait before the next attempt"),
     ("WWW-Authenticate", Type::String, "^Bearer", "Accepted authentication scheme"),
     ("X-API-Version", Type::String, "^v1$", "API version of the response"),

@@ -55,8 +55,10 @@ pub(crate) fn document(routes: &Routes) -> OpenApi {
     );
     components.add_security_scheme("key", SecurityScheme::Http(bearer.build()));
     components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(session)));
-    let tags = Tag::ALL
-        .map(|tag| TagBuilder::new().name(tag.name()).description(Some(tag.description())).build());
+    let sent = (webhooks::events::TAG, webhooks::events::ABOUT);
+    let tags = Tag::ALL.map(|tag| (tag.name(), tag.description())).into_iter().chain([sent]);
+    let tag = |(name, about)| TagBuilder::new().name(name).description(Some(about)).build();
+    let tags = tags.map(tag);
     OpenApiBuilder::new()
         .info(InfoBuilder::new().title("chatkeep").version("v1").description(Some(ABOUT)).build())
         .servers(Some([ServerBuilder::new().url("/").build()]))

@@ -50,7 +50,7 @@ pub(crate) struct DeliveryView {
     channel_id: Option<ChannelId>,
     /// The state of the delivery.
     status: DeliveryStatus,
-    /// Number of attempts.
+    /// Number of attempts since the event, or since the last redelivery was requested.
     attempts: i64,
     /// Time of creation.
     created_at: Timestamp,
@@ -67,8 +67,9 @@ pub(crate) struct DeliveryView {
     /// Beginning of the response body. It is deleted together with the message, which it may
     /// repeat.
     response_excerpt: Option<String>,
-    /// Reason for the failure: `status`, `timeout`, `connect`, `broken`, `redirect`, `gone`,
-    /// `forbidden_address`, `unusable_secret`; of a dropped delivery `gone` or `not_permitted`.
+    /// Reason for the failure: `status`, `timeout`, `connect`, `broken`, `redirect`,
+    /// `gone` (the receiver answered 410), `forbidden_address`, `unusable_secret`; of a dropped
+    /// delivery `message_gone` (what it is about was deleted) or `not_permitted`.
     error: Option<&'static str>,
 }
 

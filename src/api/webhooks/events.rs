@@ -14,16 +14,26 @@ use utoipa::openapi::path::{
 };
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::{ObjectBuilder, RefBuilder, Type};
+use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{ContentBuilder, RefOr, Required, ResponseBuilder, ResponsesBuilder, Schema};
 use utoipa::{PartialSchema as _, ToSchema};
 
 use crate::route::{Examples, complete, lift};
 
+/// Tag of the requests that webhooks get. Generators write a file for each tag, so it is none of those
+/// of the routes.
+pub(crate) const TAG: &str = "Webhook payloads";
+/// Description of the tag.
+pub(crate) const ABOUT: &str = "Requests that chatkeep sends to webhooks";
+
 /// `GET /api/webhooks/events`.
 #[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct EventTypes {
     /// All event types.
     events: Vec<EventType>,
+    /// Always null: there are no further pages.
+    next_cursor: Option<String>,
 }
 
 /// Event type that a webhook can receive.
@@ -46,7 +56,7 @@ pub(crate) async fn list(_access: Scoped<ManageWebhooks>) -> Result<Json<EventTy
         description: description(kind),
         schema: standalone(kind, &definitions),
     });
-    Ok(Json(EventTypes { events: events.collect() }))
+    Ok(Json(EventTypes { events: events.collect(), next_cursor: None }))
 }
 
 const fn description(kind: OutboxEventKind) -> &'static str {
@@ -199,7 +209,8 @@ fn sent(kind: &str, summary: &str, form: Schema, examples: &Examples) -> PathIte
         .build();
     let mut operation = OperationBuilder::new()
         .operation_id(Some(format!("on_{}", kind.replace('.', "_"))))
-        .tag("Webhooks")
+        .tag(TAG)
+        .securities(Some(<[SecurityRequirement; 0]>::default()))
         .summary(Some(summary))
         .request_body(Some(body));
     for (name, about) in [

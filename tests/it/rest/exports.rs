@@ -147,6 +147,7 @@ async fn an_export_is_for_whoever_began_it() {
     send(rest.get(&document(&all))).await.refused(404, "not_found");
     let list = send(rest.get(&under("/backup/exports"))).await.ok();
     assert_eq!(list["exports"].as_array().unwrap().len(), 1, "{list}");
+    assert_eq!(list.get("nextCursor"), Some(&Value::Null), "a list of one page");
     rest.stack.use_key("ck_owner");
     let list = send(rest.get(&under("/backup/exports"))).await.ok();
     let ids: Vec<_> = list["exports"].as_array().unwrap().iter().map(|one| &one["id"]).collect();

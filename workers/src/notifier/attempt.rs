@@ -43,7 +43,7 @@ impl<B: Bodies> Notifier<B> {
         }
         let body = match self.bodies.body(&draft.delivery).await {
             Ok(Some(body)) => body,
-            Ok(None) => return Some(draft.dropped(DeliveryFailure::Gone)),
+            Ok(None) => return Some(draft.dropped(DeliveryFailure::MessageGone)),
             Err(error) => {
                 log_failure!(warn, &error, "cannot render a webhook's body yet");
                 return None;

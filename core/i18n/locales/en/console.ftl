@@ -953,6 +953,7 @@ delivery-failed-connect = The address could not be reached.
 delivery-failed-broken = The connection broke off.
 delivery-failed-redirect = The address leads somewhere else. Redirects are not followed.
 delivery-failed-gone = The address or the subject of the event is gone.
+delivery-failed-message-gone = What the event was about is gone.
 delivery-failed-forbidden-address = The address leads into a private network.
 delivery-failed-unusable-secret = The secret of the webhook cannot be used. Replace it.
 delivery-failed-not-permitted = You were not allowed to read it any more.

@@ -878,6 +878,7 @@ delivery-failed-connect = URLに接続できませんでした。
 delivery-failed-broken = 接続が途中で切れました。
 delivery-failed-redirect = 別のURLへ転送されました。転送先には送信しません。
 delivery-failed-gone = URLまたはイベントの対象がなくなりました。
+delivery-failed-message-gone = イベントの対象がなくなりました。
 delivery-failed-forbidden-address = プライベートネットワークのURLです。
 delivery-failed-unusable-secret = Webhookのシークレットが使えません。交換してください。
 delivery-failed-not-permitted = 閲覧する権限がなくなっていました。

@@ -879,6 +879,7 @@ delivery-failed-connect = เชื่อมต่อกับที่อยู
 delivery-failed-broken = การเชื่อมต่อขาดหาย
 delivery-failed-redirect = ที่อยู่เปลี่ยนเส้นทางไปที่อื่น ระบบไม่ส่งตามไป
 delivery-failed-gone = ที่อยู่หรือข้อมูลของเหตุการณ์ไม่มีแล้ว
+delivery-failed-message-gone = ข้อมูลของเหตุการณ์ไม่มีแล้ว
 delivery-failed-forbidden-address = ที่อยู่นี้อยู่ในเครือข่ายส่วนตัว
 delivery-failed-unusable-secret = รหัสลับของ webhook ใช้ไม่ได้ โปรดเปลี่ยนใหม่
 delivery-failed-not-permitted = คุณไม่มีสิทธิ์อ่านแล้ว

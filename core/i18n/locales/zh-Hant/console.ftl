@@ -879,6 +879,7 @@ delivery-failed-connect = 無法連線到該網址。
 delivery-failed-broken = 連線中斷。
 delivery-failed-redirect = 該網址轉到別處。系統不會跟隨轉址。
 delivery-failed-gone = 該網址或事件的相關內容已不存在。
+delivery-failed-message-gone = 事件的相關內容已不存在。
 delivery-failed-forbidden-address = 該網址位於私人網路。
 delivery-failed-unusable-secret = webhook 的密鑰無法使用，請更換。
 delivery-failed-not-permitted = 您已無權讀取這項內容。

@@ -54,8 +54,10 @@ pub enum DeliveryFailure {
     Broken,
     /// It redirects, which is not followed.
     Redirect,
-    /// It responded with 410; of a dropped delivery: its subject is gone.
+    /// It responded with 410.
     Gone,
+    /// What the delivery is about was deleted.
+    MessageGone,
     /// Its address is not one that is called.
     ForbiddenAddress,
     /// The secret of the webhook cannot sign.
@@ -72,6 +74,7 @@ named! {
         Broken = "broken",
         Redirect = "redirect",
         Gone = "gone",
+        MessageGone = "message_gone",
         ForbiddenAddress = "forbidden_address",
         UnusableSecret = "unusable_secret",
         NotPermitted = "not_permitted",
