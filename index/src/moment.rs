@@ -31,12 +31,17 @@ impl Moment {
     ///
     /// A point in time is within the years 0 to 9999, as written and in UTC. For a local time its
     /// zone decides that: whoever converts it checks it.
+    ///
+    /// Numbers have all of their digits, and white space is around the text only.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if let Ok(time) = DateTime::parse_from_rfc3339(text) {
             return Self::at(time.timestamp_millis());
         }
         let day = |text| {
+            if !has_whole_numbers(text) {
+                return None;
+            }
             let dashed = NaiveDate::parse_from_str(text, "%Y-%m-%d");
             dashed.or_else(|_| NaiveDate::parse_from_str(text, "%Y/%m/%d")).ok()
         };
@@ -65,6 +70,20 @@ impl Moment {
     fn at(millis: i64) -> Option<Self> {
         POINTS.contains(&millis).then_some(Self::At(millis))
     }
+}
+
+/// Returns true for a day whose month and day have two digits, and its year four; beyond the year 9999
+/// a plus and more.
+fn has_whole_numbers(day: &str) -> bool {
+    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = day.rsplitn(3, ['-', '/']);
+    let is_pair = |part: Option<&str>| part.is_some_and(|part| part.len() == 2 && is_number(part));
+    is_pair(parts.next())
+        && is_pair(parts.next())
+        && parts.next().is_some_and(|year| match year.strip_prefix('+') {
+            Some(year) => year.len() > 4 && is_number(year),
+            None => year.len() == 4 && is_number(year),
+        })
 }
 
 /// Parses `Z` or an offset such as `+08:00`, `+0800` or `+08` to minutes east of UTC.
@@ -157,6 +176,12 @@ mod tests {
             "",
             "yesterday",
             "2026-02-30",
+            "2026-1-31",
+            "2026-01-1",
+            "+2026-01-31",
+            "26-01-31",
+            "2026-01- 1",
+            "2026-1-31T09:30Z",
             "2026-01-31T",
             "2026-01-31T25:00",
             "2026-01-31T09:30+",

@@ -125,6 +125,6 @@ mod tests {
         assert!(read(r#"{"id":1}"#).unwrap_err().contains("text is missing"));
         assert!(read(r#"{"text":"x","ids":1}"#).unwrap_err().contains("ids is unknown"));
         let wrong = read(r#"{"id":1,"text":2}"#).unwrap_err();
-        assert!(wrong.contains("text must be a text"), "{wrong}");
+        assert!(wrong.contains("text must be a string"), "{wrong}");
     }
 }

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use axum::http::StatusCode;
 use chatkeep_http::{Body, OptionalBody, Path, Query};
 use chatkeep_services::LIMIT;
+use chatkeep_services::decode::is_whole;
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
@@ -102,7 +103,7 @@ impl<'de> Deserialize<'de> for Limit {
     fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
         let text = Cow::<str>::deserialize(value)?;
         match text.parse() {
-            Ok(limit) if (1..=LIMIT.1).contains(&limit) => Ok(Self(limit)),
+            Ok(limit) if is_whole(&text) && (1..=LIMIT.1).contains(&limit) => Ok(Self(limit)),
             _ => Err(serde::de::Error::custom("must be a whole number from 1 to 100")),
         }
     }

@@ -40,6 +40,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::http::Uri;
 use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::any;
 use chatkeep_http::{HttpError, LargeResponses, PublicUrl};
 use chatkeep_services::Services;
 
@@ -88,6 +89,8 @@ pub fn router(api: Api, idempotency: Idempotency) -> Router {
     Router::new()
         .nest("/api/v1", v1.clone().fallback(not_found))
         .nest("/api", v1.fallback(unknown))
+        // Below it, too, but no path that a nested router sees.
+        .route("/api/", any(not_found))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn_with_state(idempotency, idempotency::layer))
         .layer(from_fn(negotiation::layer))

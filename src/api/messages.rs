@@ -11,7 +11,7 @@ use chatkeep_services::Services;
 use chatkeep_services::access::{ChannelAccess, Member, ReadMessages};
 use chatkeep_services::messages::{MessagePage, MessageQuery};
 use chatkeep_store::Order;
-use chatkeep_view::when::When;
+use chatkeep_view::when::{When, day_of_calendar};
 use chatkeep_view::{GapView, MessageView};
 use chrono::NaiveDate;
 use serde::de::Error as _;
@@ -72,7 +72,7 @@ pub struct ListQuery {
     /// ID of a message, or a time: returns the messages before and after it.
     #[param(max_length = 200)]
     pub around: Option<String>,
-    /// Only messages sent by this person.
+    /// Only messages sent by this person; `me` for the caller.
     #[param(value_type = Option<String>)]
     pub sender_id: Option<UserId>,
     /// Only messages of this type.
@@ -135,8 +135,8 @@ impl Output for MessagePageResponse {
 /// Reads a day of the calendar.
 fn day<'de, D: Deserializer<'de>>(value: D) -> Result<Option<NaiveDate>, D::Error> {
     let text = Option::<String>::deserialize(value)?;
-    let day = text.map(|text| text.parse()).transpose();
-    day.map_err(|_| D::Error::custom("must be a day such as 2026-01-31"))
+    let wrong = || D::Error::custom("must be a day such as 2026-01-31");
+    text.map(|text| day_of_calendar(&text).ok_or_else(wrong)).transpose()
 }
 
 impl From<ListQuery> for MessageQuery {

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use chatkeep_core::time::Timestamp;
 use chatkeep_index::Moment;
 use chrono::{
-    DateTime, Datelike as _, NaiveDateTime, Offset as _, TimeDelta, TimeZone as _, Timelike as _,
+    DateTime, Datelike as _, NaiveDate, NaiveDateTime, Offset as _, TimeDelta, TimeZone as _,
+    Timelike as _,
 };
 use chrono_tz::Tz;
 use serde::{Deserialize, Deserializer};
@@ -46,6 +47,16 @@ impl When {
             Moment::Local(local) => first(zone, local),
         }
     }
+}
+
+/// Parses a day of the calendar, such as `2026-01-31`, and nothing else.
+pub fn day_of_calendar(text: &str) -> Option<NaiveDate> {
+    let is_day = text.len() == 10
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+    is_day.then(|| text.parse().ok()).flatten()
 }
 
 /// Returns the first point in time at which clocks of that zone show `local`; where they skip it,
@@ -124,6 +135,15 @@ mod tests {
             assert_eq!(day("America/New_York", skipped), "2026-03-08T07:00:00.000Z", "{skipped}");
         }
         assert_eq!(day("Pacific/Apia", "2011-12-30"), "2011-12-30T10:00:00.000Z");
+    }
+
+    #[test]
+    fn days_are_written_out() {
+        assert!(day_of_calendar("2026-01-31").is_some());
+        let others = ["2026-1-31", " 2026-01-31", "+2026-01-3", "2026/01/31", "2026-02-30", "x"];
+        for other in others.into_iter().chain(["2026-01-31T00:00", "2026-01-é"]) {
+            assert_eq!(day_of_calendar(other), None, "{other}");
+        }
     }
 
     #[test]

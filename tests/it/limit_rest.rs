@@ -50,6 +50,11 @@ async fn a_caller_is_told_what_is_left_and_then_to_wait() {
     let unknown = call("ck_unknown").await;
     assert_eq!(unknown.status(), StatusCode::UNAUTHORIZED);
     assert!(unknown.headers().contains_key("x-ratelimit-remaining"));
+    for path in ["/api", "/api/", "/api/v1/", "/api/nothing"] {
+        let url = format!("http://{}{path}", stack.ground.address);
+        let nothing = client.get(url).send().await.unwrap();
+        assert!(nothing.headers().contains_key("x-ratelimit-remaining"), "{path}");
+    }
     // Webhooks are not counted with the API.
     let webhook = format!("http://{}/webhook/line", stack.ground.address);
     for _ in 0..=BURST {

@@ -6,7 +6,7 @@ use serde::de::{Error, Expected, Unexpected};
 
 use crate::FieldPath;
 
-/// Error about a value: a predicate such as `must be a text`, and the steps to the value.
+/// Error about a value: a predicate such as `must be a string`, and the steps to the value.
 #[derive(Debug)]
 pub(super) struct DecodeError {
     /// Steps from the value outwards.

@@ -19,6 +19,7 @@ use url::form_urlencoded;
 use crate::{FieldPath, ServiceError};
 pub use json::Json;
 pub use number::{nullable_whole, whole};
+pub use reader::is_whole;
 use reader::{NULLABLE, Rules, ValueReader};
 
 /// Reads a JSON body.

@@ -47,6 +47,7 @@ impl ValueReader {
         match &self.value {
             Json::Number(number) => Some(number.clone()),
             Json::Text(text) if self.rules == Rules::Query => {
+                is_whole(text).then_some(())?;
                 let whole = text
                     .parse::<u64>()
                     .map(Into::into)
@@ -81,6 +82,13 @@ impl ValueReader {
             _ => Err(self.must_be("an object")),
         }
     }
+}
+
+/// Returns true for a whole number as JSON writes it: without `+`, and without zeros before it.
+pub fn is_whole(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_plain = digits == "0" || !digits.starts_with('0');
+    is_plain && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Rejects U+0000, which no database stores: to leave it out would change what the caller wrote.
@@ -159,7 +167,11 @@ impl<'de> Deserializer<'de> for ValueReader {
                 Err(DecodeError::new("must not be empty"))
             }
             Json::Text(text) => visitor.visit_string(storable(text)?),
-            _ => Err(self.must_be("a text")),
+            // Some clients make numbers of ids, which then lose their last digits.
+            Json::Number(_) if self.rules == Rules::Arguments => {
+                Err(self.must_be("a string: put it in quotes"))
+            }
+            _ => Err(self.must_be("a string")),
         }
     }
 

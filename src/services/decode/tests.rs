@@ -52,7 +52,7 @@ fn refused<T: std::fmt::Debug>(read: Result<T, ServiceError>) -> (String, String
 fn what_is_wrong_with_a_body_is_said_with_its_place() {
     let nested = |items: Value| json!({"inner": {"items": items}});
     for (given, field, sentence) in [
-        (json!({"name": 3}), "/name", "name must be a text"),
+        (json!({"name": 3}), "/name", "name must be a string"),
         (json!({"isOn": "yes"}), "/isOn", "isOn must be true or false"),
         (json!({"isOn": null}), "/isOn", "isOn must not be null"),
         (json!({"name": null}), "/name", "name must not be null"),
@@ -63,7 +63,7 @@ fn what_is_wrong_with_a_body_is_said_with_its_place() {
         (json!({"mode": "magic"}), "/mode", "mode must be one of keyword, fuzzy"),
         (json!({"mode": {"keyword": 1}}), "/mode", "mode must be one of keyword, fuzzy"),
         (json!({"words": "one"}), "/words", "words must be a list"),
-        (json!({"words": ["one", 2]}), "/words/1", "words[1] must be a text"),
+        (json!({"words": ["one", 2]}), "/words/1", "words[1] must be a string"),
         (json!({"words": ["one", "t\0wo"]}), "/words/1", "words[1] contains U+0000"),
         (
             nested(json!([{"text": "\0"}])),
@@ -108,7 +108,7 @@ fn what_is_no_json_is_said_so() {
 fn null_is_taken_where_it_means_something() {
     assert_eq!(body::<Form>(br#"{"ends":null}"#).unwrap(), Form::default());
     assert_eq!(body::<Form>(br#"{"ends":"x"}"#).unwrap().ends.as_deref(), Some("x"));
-    assert_eq!(refused(body::<Form>(br#"{"ends":1}"#)).1, "ends must be a text");
+    assert_eq!(refused(body::<Form>(br#"{"ends":1}"#)).1, "ends must be a string");
     // Models write it for what they leave out.
     let bare: Form = arguments(json!({"isOn": null, "mode": null})).unwrap();
     assert_eq!(bare, Form::default());

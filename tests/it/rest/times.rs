@@ -82,7 +82,7 @@ async fn a_time_is_read_alike_everywhere() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_no_time_is_refused_by_name() {
     let rest = filled().await;
-    for wrong in ["yesterday", "2026-02-30", "2026-01-02T25:00"] {
+    for wrong in ["yesterday", "2026-02-30", "2026-01-02T25:00", "2026-1-2", "%2B2026-01-02"] {
         for (path, field) in [
             (under(&format!("/backup/messages?from={wrong}")), "from"),
             (under(&format!("/backup/search?q=x&to={wrong}")), "to"),
@@ -94,6 +94,27 @@ async fn what_is_no_time_is_refused_by_name() {
             assert!(refused["error"].as_str().unwrap().contains("a day such as"), "{refused}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn days_and_numbers_of_queries_are_written_as_in_bodies() {
+    let rest = filled().await;
+    for (query, field) in [
+        ("date=2026-1-2", "date"),
+        ("date=%202026-01-02", "date"),
+        ("date=%2B2026-01-02", "date"),
+        ("date=2026/01/02", "date"),
+        ("limit=%2B5", "limit"),
+        ("limit=005", "limit"),
+        ("limit=5.0", "limit"),
+    ] {
+        let path = under(&format!("/backup/messages?{query}"));
+        let refused = send(rest.get(&path)).await.refused(400, "invalid_request");
+        assert_eq!(refused["field"], field, "{query}");
+    }
+    let days = under("/assistant/unanswered?days=%2B5");
+    assert_eq!(send(rest.get(&days)).await.refused(400, "invalid_request")["field"], "days");
+    send(rest.get(&under("/backup/messages?date=2026-01-02&limit=5"))).await.ok();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
