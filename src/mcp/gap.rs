@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
@@ -19,10 +20,17 @@ const GAPS: usize = 10;
 /// Maximum number of channels that are named for one gap.
 const CHANNELS: usize = 3;
 
+/// Duration below which a gap is none.
+const MOMENT: Duration = Duration::from_secs(1);
+
 /// Reason of a time whose messages were deleted, or removed because of their age.
 const REMOVED: &str = "removed";
+/// Reason of the time before the backup of a channel began.
+const BEFORE_BACKUP: &str = "before_backup";
+/// Reason of a time of which the key may read nothing.
+const NOT_READABLE: &str = "not_readable";
 
-/// Period without backup, or whose messages were removed.
+/// Period without backup, or whose messages were removed or may not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MissingTime {
@@ -32,9 +40,9 @@ pub(super) struct MissingTime {
     /// Absent while it lasts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) to: Option<String>,
-    /// `quota`, `bot_removed`, `unsubscribed`, `outage`; `opted_out`: only messages of people who
-    /// asked not to be stored are missing; `removed`: what was sent before `to` was deleted, or removed
-    /// because of its age (of several channels, before the latest of these times).
+    /// quota, `bot_removed`, unsubscribed, outage; `opted_out`: only people who asked not to be
+    /// stored; sent before to (of several channels, the latest): removed, `before_backup`,
+    /// `not_readable` with this key.
     pub(super) reason: String,
     /// Number of messages that were not stored, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,10 +69,13 @@ pub(super) struct GapRows {
 impl GapRows {
     /// Creates the rows of one channel's gaps.
     pub(super) fn of_channel(gaps: &ChannelGaps, zone: AnswerZone) -> Self {
-        let of = gaps.of.iter().flat_map(|(_, gaps)| gaps.clone()).collect();
+        let of = gaps.of.iter().flat_map(|(_, gaps)| gaps.clone());
+        let of = of.filter(is_shown).collect();
         let (of, omitted) = newest(of, |gap: &Gap| gap);
-        let removed = gaps.removed.iter().map(|(_, before)| removed(*before, zone));
-        let rows = removed.chain(of.iter().map(|gap| row(gap, zone))).collect();
+        let begun = gaps.begun.iter().map(|(_, begin)| until(*begin, BEFORE_BACKUP, zone));
+        let removed = gaps.removed.iter().map(|(_, before)| until(*before, REMOVED, zone));
+        let rows = unreadable(gaps, zone).into_iter().chain(begun).chain(removed);
+        let rows = rows.chain(of.iter().map(|gap| row(gap, zone))).collect();
         Self { rows, omitted, unexamined: 0 }
     }
 
@@ -78,7 +89,7 @@ impl GapRows {
         let mut joined: Vec<(Gap, Vec<&ChannelId>)> = Vec::new();
         let mut places = HashMap::new();
         for (channel, gaps) in &gaps.of {
-            for gap in gaps {
+            for gap in gaps.iter().filter(|gap| is_shown(gap)) {
                 let key = (gap.from, gap.to, gap.reason);
                 let at = *places.entry(key).or_insert_with(|| {
                     joined.push((gap.clone(), Vec::new()));
@@ -97,10 +108,12 @@ impl GapRows {
             more_channels: of.len().saturating_sub(CHANNELS),
             ..row
         };
-        let latest = gaps.removed.iter().map(|(_, before)| *before).max();
-        let of_removed: Vec<_> = gaps.removed.iter().map(|(channel, _)| channel).collect();
-        let mut rows = Vec::with_capacity(joined.len() + 1);
-        rows.extend(latest.map(|before| of_several(removed(before, zone), &of_removed)));
+        let mut rows: Vec<_> = unreadable(gaps, zone).into_iter().collect();
+        for (reason, times) in [(BEFORE_BACKUP, &gaps.begun), (REMOVED, &gaps.removed)] {
+            let latest = times.iter().map(|(_, before)| *before).max();
+            let of: Vec<_> = times.iter().map(|(channel, _)| channel).collect();
+            rows.extend(latest.map(|before| of_several(until(before, reason, zone), &of)));
+        }
         rows.extend(joined.iter().map(|(gap, of)| of_several(row(gap, zone), of)));
         Self { rows, omitted, unexamined: gaps.unexamined }
     }
@@ -114,9 +127,11 @@ impl GapRows {
             let to = to.as_deref().unwrap_or("now");
             let skipped = skipped.map_or_else(String::new, |count| format!(", {count} messages"));
             let what = match reason.as_str() {
-                REMOVED => "Removed, not",
-                reason if reason == GapReason::OptedOut.name() => "Partly not",
-                _ => "Not",
+                REMOVED => "Removed, not stored",
+                BEFORE_BACKUP => "Before backup began, not stored",
+                NOT_READABLE => "Stored or not, nothing that this key may read",
+                reason if reason == GapReason::OptedOut.name() => "Partly not stored",
+                _ => "Not stored",
             };
             let more = match more_channels {
                 0 => String::new(),
@@ -127,7 +142,7 @@ impl GapRows {
                 channels => format!(" of {}{more}", channels.join(", ")),
             };
             // Writing to a String cannot fail.
-            let _ = write!(lines, "\n{what} stored{of} from {from} to {to} ({reason}{skipped}).");
+            let _ = write!(lines, "\n{what}{of} from {from} to {to} ({reason}{skipped}).");
         }
         if self.omitted > 0 {
             let _ = write!(lines, "\n{} older gaps are omitted.", self.omitted);
@@ -149,11 +164,24 @@ fn newest<T>(mut gaps: Vec<T>, gap: impl Fn(&T) -> &Gap) -> (Vec<T>, usize) {
     (gaps, omitted)
 }
 
-fn removed(before: Timestamp, zone: AnswerZone) -> MissingTime {
+/// Returns false for a gap of less than a second, as between a join and a subscription, in which
+/// nothing is known to be missing.
+fn is_shown(gap: &Gap) -> bool {
+    let is_moment = gap.to.is_some_and(|to| to.since(gap.from) < MOMENT);
+    !is_moment || gap.skipped.is_some_and(|count| count > 0)
+}
+
+/// Creates the row of the time that the key may not read, if the answer is about it.
+fn unreadable(gaps: &ChannelGaps, zone: AnswerZone) -> Option<MissingTime> {
+    gaps.unreadable.map(|start| until(start, NOT_READABLE, zone))
+}
+
+/// Creates the row of everything that was sent before a time.
+fn until(before: Timestamp, reason: &str, zone: AnswerZone) -> MissingTime {
     MissingTime {
         from: None,
         to: Some(zone.show(before)),
-        reason: REMOVED.to_owned(),
+        reason: reason.to_owned(),
         skipped: None,
         channels: Vec::new(),
         more_channels: 0,
@@ -201,6 +229,34 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_there_is_told_and_moments_are_not() {
+        let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
+        let moment = Gap { to: Some(at(20)), ..gap(20, None, GapReason::Unsubscribed, None) };
+        let skipped = Gap { skipped: Some(1), reason: GapReason::Quota, ..moment.clone() };
+        let (one, other) = (ChannelId::from("C1"), ChannelId::from("C2"));
+        let gaps = ChannelGaps {
+            of: vec![(one.clone(), vec![moment, skipped])],
+            begun: vec![(one, at(20)), (other, at(7))],
+            unreadable: Some(at(9)),
+            ..ChannelGaps::default()
+        };
+        let shown = GapRows::of_channels(&gaps, ZONE, &mut ChannelTable::default());
+        let reasons = ["not_readable", "before_backup", "quota"];
+        assert_eq!(shown.rows.iter().map(|row| &row.reason).collect::<Vec<_>>(), reasons);
+        let [unreadable, begun, _] = shown.rows.as_slice() else { panic!("{shown:?}") };
+        assert_eq!((&unreadable.from, unreadable.channels.len()), (&None, 0));
+        assert_eq!((begun.to.as_deref(), begun.channels.len()), (Some("1970-01-01T00:00:20Z"), 2));
+        let lines = shown.lines();
+        for told in [
+            "\nStored or not, nothing that this key may read from the beginning to 1970-01-01T00:00:09Z",
+            "\nBefore backup began, not stored of c1, c2 from the beginning to 1970-01-01T00:00:20Z",
+        ] {
+            assert!(lines.contains(told), "{lines}");
+        }
+        assert_eq!(GapRows::of_channel(&gaps, ZONE).rows.len(), 4);
+    }
+
+    #[test]
     fn the_same_gap_of_several_channels_is_one() {
         let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
         let outage = || gap(5, Some(9), GapReason::Outage, None);
@@ -211,7 +267,7 @@ mod tests {
         let mut channels = ChannelTable::default();
         let removed = (2..6).map(|n| (ChannelId::from(format!("C{n}")), at(n)));
         let removed = removed.collect();
-        let gaps = ChannelGaps { of, removed, unexamined: 2 };
+        let gaps = ChannelGaps { of, removed, unexamined: 2, ..ChannelGaps::default() };
         let shown = GapRows::of_channels(&gaps, ZONE, &mut channels);
         let [removed, quota, outage] = shown.rows.as_slice() else { panic!("{shown:?}") };
         assert_eq!((removed.from.as_ref(), removed.more_channels), (None, 1));

@@ -14,6 +14,10 @@ pub(super) struct Interpreted {
     pub(super) channel_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sender_id: Option<String>,
+    /// Of one tool alone, which adds it to its schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub(super) around: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) from: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,7 +31,8 @@ impl Interpreted {
     /// Adds the time that was asked for, read in that zone.
     pub(super) fn with_times(self, span: TimeSpan, zone: AnswerZone) -> Self {
         let (from, to) = zone.show_span(span);
-        let time_zone = (from.is_some() || to.is_some()).then(|| zone.name().to_owned());
+        let is_read = from.is_some() || to.is_some() || self.around.is_some();
+        let time_zone = is_read.then(|| zone.name().to_owned());
         Self { from, to, time_zone, ..self }
     }
 
@@ -39,10 +44,11 @@ impl Interpreted {
     /// Formats it as a line of a text; nothing without one.
     pub(super) fn line(interpreted: Option<&Self>) -> String {
         let Some(interpreted) = interpreted else { return String::new() };
-        let Self { channel_id, sender_id, from, to, time_zone } = interpreted;
+        let Self { channel_id, sender_id, around, from, to, time_zone } = interpreted;
         let parts = [
             ("channelId", channel_id),
             ("senderId", sender_id),
+            ("around", around),
             ("from", from),
             ("to", to),
             ("timeZone", time_zone),

@@ -3,7 +3,7 @@
 
 use chatkeep_core::time::Timestamp;
 use chatkeep_services::gaps::TimeSpan;
-use chatkeep_view::when::{When, local_time};
+use chatkeep_view::when::{When, day_of_calendar, local_time};
 use chrono::{NaiveDate, SecondsFormat};
 use chrono_tz::Tz;
 
@@ -30,6 +30,12 @@ impl AnswerZone {
         self.format(at, SecondsFormat::AutoSi)
     }
 
+    /// Formats a time that was written without an offset as it is read; `None` for anything else.
+    pub(super) fn show_local(self, text: &str) -> Option<String> {
+        let when = When::parse(text).filter(|when| when.is_local())?;
+        when.within(self.0).map(|at| self.show_exactly(at))
+    }
+
     /// Formats the limits of a time, if it has any.
     pub(super) fn show_span(self, span: TimeSpan) -> (Option<String>, Option<String>) {
         let show = |at: Option<Timestamp>| at.map(|at| self.show_exactly(at));
@@ -51,7 +57,8 @@ pub(super) fn day_and_clock(shown: &str) -> (String, &str) {
 
 /// Parses a day.
 pub(super) fn day(argument: &'static str, text: &str) -> Result<NaiveDate, ToolError> {
-    text.parse().map_err(|_| ToolError::invalid(argument, "must be a day such as 2026-01-31"))
+    let wrong = || ToolError::invalid(argument, "must be a day such as 2026-01-31");
+    day_of_calendar(text).ok_or_else(wrong)
 }
 
 /// Parses a time or a day.

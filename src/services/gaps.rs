@@ -1,10 +1,12 @@
 //! Gaps of a channel in the time of a page.
 
+use std::collections::HashMap;
+
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{Gap, MessageFilter, Order};
+use chatkeep_store::{Gap, MessageFilter, Order, PeriodCoverage};
 
 use super::ServiceError;
 use super::messages::MessageService;
@@ -30,6 +32,10 @@ pub struct ChannelGaps {
     /// Channels of whose messages in the time some were removed, and the time before which these were
     /// sent.
     pub removed: Vec<(ChannelId, Timestamp)>,
+    /// Channels whose backup began later than the begin of the time, and when it did.
+    pub begun: Vec<(ChannelId, Timestamp)>,
+    /// Time before which the reader may read nothing, if the time begins before it.
+    pub unreadable: Option<Timestamp>,
     /// Number of channels that were not examined, because there were too many.
     pub unexamined: usize,
 }
@@ -71,8 +77,9 @@ impl MessageService {
     }
 
     /// Returns the gaps of the first thousand of these channels that overlap the given time, within
-    /// the bounds; those of people who opted out [joined](Gap::joined). And what was removed of them:
-    /// nothing else tells that messages of long ago are missing.
+    /// the bounds; those of people who opted out [joined](Gap::joined). And what was removed of them,
+    /// since when they are backed up, and since when the reader may read: nothing else tells that
+    /// messages of long ago are missing.
     ///
     /// # Errors
     /// Returns an error when the store fails.
@@ -85,17 +92,35 @@ impl MessageService {
     ) -> Result<ChannelGaps, ServiceError> {
         let examined = &channels[..channels.len().min(EXAMINED)];
         let from = span.from.max(bounds.not_before);
-        let mut gaps = self.store.messages().gaps_of(examined, from, span.to).await?;
-        let of_channel = |channel: &ChannelId| {
-            let gaps = gaps.remove(channel)?.into_iter();
+        let mut covered = self.store.messages().coverage_in(examined, from, span.to).await?;
+        let unreadable =
+            bounds.not_before.filter(|start| span.from.is_none_or(|from| from <= *start));
+        let mut found =
+            ChannelGaps { unexamined: channels.len() - examined.len(), ..ChannelGaps::default() };
+        for channel in examined {
+            let Some(PeriodCoverage { begin, gaps }) = covered.remove(channel) else { continue };
+            let is_begun = from.is_none_or(|from| from < begin);
+            if is_begun {
+                found.begun.push((channel.clone(), begin));
+            } else {
+                found.unreadable = unreadable;
+            }
+            // What is said of the time before the backup says it of the first gap, too.
+            let is_before = |gap: &Gap| is_begun && gap.to.is_some_and(|to| to <= begin);
+            let gaps = gaps.into_iter().filter(|gap| !is_before(gap));
             let gaps = Gap::joined(gaps.filter_map(|gap| gap.since(bounds.not_before)));
-            (!gaps.is_empty()).then(|| (channel.clone(), gaps))
+            if !gaps.is_empty() {
+                found.of.push((channel.clone(), gaps));
+            }
+        }
+        let begins: HashMap<_, _> = found.begun.iter().map(|(id, at)| (id, *at)).collect();
+        let in_time = |(channel, before): &(ChannelId, Timestamp)| {
+            from.is_none_or(|from| from < *before)
+                && begins.get(channel).is_none_or(|begin| begin < before)
         };
-        let of = examined.iter().filter_map(of_channel).collect();
         let removed = self.store.channels().removed_before(examined).await?;
-        let in_time = |(_, before): &(_, Timestamp)| from.is_none_or(|from| from < *before);
-        let removed = removed.into_iter().filter(in_time).collect();
-        Ok(ChannelGaps { of, removed, unexamined: channels.len() - examined.len() })
+        found.removed = removed.into_iter().filter(in_time).collect();
+        Ok(found)
     }
 
     /// Returns the gaps of a channel that overlap the given time, within the bounds; those of people

@@ -55,6 +55,16 @@ struct GapParts {
 /// Rows of many channels by channel.
 type ByChannel<T> = HashMap<ChannelId, Vec<T>>;
 
+/// Coverage of a channel in a time.
+#[derive(Clone, Debug)]
+pub struct PeriodCoverage {
+    /// Begin of the backup; of a channel that nobody ever subscribed, the time at which it became
+    /// known. What was sent before is stored only if it was imported.
+    pub begin: Timestamp,
+    /// Gaps that overlap the time, oldest first, those of people who opted out by day.
+    pub gaps: Vec<Gap>,
+}
+
 impl MessageStore<'_> {
     /// Returns the gaps of a channel that overlap the given time, oldest first, those of people who
     /// opted out by day.
@@ -85,22 +95,38 @@ impl MessageStore<'_> {
         from: Option<Timestamp>,
         to: Option<Timestamp>,
     ) -> Result<HashMap<ChannelId, Vec<Gap>>, StoreError> {
+        let covered = self.coverage_in(channels, from, to).await?.into_iter();
+        let gaps = covered.map(|(channel, PeriodCoverage { gaps, .. })| (channel, gaps));
+        Ok(gaps.filter(|(_, gaps)| !gaps.is_empty()).collect())
+    }
+
+    /// Returns the coverage of each of these channels that is known in the given time. The number of
+    /// statements does not depend on that of the channels.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn coverage_in(
+        &self,
+        channels: &[ChannelId],
+        from: Option<Timestamp>,
+        to: Option<Timestamp>,
+    ) -> Result<HashMap<ChannelId, PeriodCoverage>, StoreError> {
         let keys = channel_keys(channels)?;
         let period = Period { from, to };
         let rows = query_as(PARTS).bind(&keys).bind(period.start()).bind(period.end());
         let mut parts = GapParts::of(self.store.db.fetch_all(rows).await?)?;
-        let mut gaps = HashMap::new();
+        let mut covered = HashMap::new();
         for (channel, created_at) in parts.births {
             let presence = parts.presence.remove(&channel).unwrap_or_default();
             let birth = presence.first().map_or(created_at, |(at, _)| created_at.min(*at));
             let stored = parts.stored.remove(&channel).unwrap_or_default();
             let birth = Timestamp::from_millis(birth);
-            let of_channel = gaps_in(period, &presence, birth, stored, &parts.outages);
-            if !of_channel.is_empty() {
-                gaps.insert(channel, of_channel);
-            }
+            let begin = since(&presence).unwrap_or(birth);
+            let gaps = gaps_in(period, &presence, birth, stored, &parts.outages);
+            covered.insert(channel, PeriodCoverage { begin, gaps });
         }
-        Ok(gaps)
+        Ok(covered)
     }
 
     /// Returns the time since which somebody has a channel backed up; `None` when nobody ever

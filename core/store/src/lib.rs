@@ -138,6 +138,7 @@ pub use exports::{
 pub use fault::DatabaseFault;
 pub use figures::{ChannelFigures, JobFigures, MediaFigures, WebhookFigures};
 pub use gap::{Gap, GapReason};
+pub use gap_list::PeriodCoverage;
 pub use groups::{
     AccountStore, ActivityLogStore, ActivityStore, AssistantStore, AuditStore, ChannelStore,
     ExportStore, IdempotencyStore, ImportStore, JobStore, KeyStore, MediaStore, MemberStore,

@@ -6,8 +6,9 @@ use chatkeep_services::messages::{MessagePage, MessageQuery};
 use chatkeep_services::{Caller, ServiceError, Services};
 use chatkeep_store::Order;
 use chatkeep_view::when::When;
-use rmcp::schemars::{self, JsonSchema};
+use rmcp::schemars::{self, JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::argument::{filled, limit, required, rows};
 use crate::channel::{self, OpenChannel};
@@ -46,7 +47,7 @@ pub(crate) struct MessagesArguments {
     /// Message (id or link) or time: as many messages before it as after it.
     #[serde(default, deserialize_with = "filled")]
     pub(crate) around: Option<String>,
-    /// Sent by this person: userId or name.
+    /// Sent by this person: userId, name or me.
     #[serde(default, deserialize_with = "filled")]
     pub(crate) sender_id: Option<String>,
     /// Maximum rows. 1 returns up to 5,000 characters of a message.
@@ -71,8 +72,9 @@ pub(crate) struct MessagesOutput {
     truncated: bool,
     /// Arguments as they were read.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "interpreted_around")]
     interpreted: Option<Interpreted>,
-    /// Periods without backup of the channel: silence there means nothing.
+    /// Periods without backup: silence there means nothing.
     gaps: Vec<MissingTime>,
     /// Older gaps that are not listed.
     #[serde(skip_serializing_if = "is_zero")]
@@ -81,6 +83,15 @@ pub(crate) struct MessagesOutput {
     people: PeopleTable,
     /// Newest first.
     messages: Vec<MessageRow>,
+}
+
+/// Returns the schema of what was read with `around`, which is an argument of this tool alone.
+fn interpreted_around(generator: &mut SchemaGenerator) -> Schema {
+    let mut read = generator.subschema_for::<Interpreted>();
+    if let Some(Value::Object(properties)) = read.pointer_mut("/properties") {
+        properties.insert("around".to_owned(), json!({"type": "string"}));
+    }
+    read
 }
 
 impl ToolDefinition for GetMessages {
@@ -107,6 +118,7 @@ impl ToolDefinition for GetMessages {
         let read = Interpreted {
             channel_id: channel.resolved_id(),
             sender_id: Sender::resolved_id(sender.as_ref()),
+            around: asked.around.as_deref().and_then(|around| channel.zone.show_local(around)),
             ..Interpreted::default()
         };
         let query = query(services, &channel, &asked, sender)?;

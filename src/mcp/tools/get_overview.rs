@@ -97,8 +97,7 @@ pub(crate) struct OverviewOutput {
     by_person: Vec<PersonCount>,
     /// Messages that mention the person, or everybody.
     mentions: Vec<MessageRow>,
-    /// Questions that nobody answered: no quote by another, no message of another among the next 5
-    /// within a day.
+    /// Unanswered: no quote by another, no message of another among the next 5 within a day.
     questions: Vec<MessageRow>,
     /// Linked hosts, each with the first message.
     links: Vec<HostRow>,
@@ -149,8 +148,16 @@ impl ToolDefinition for GetOverview {
         let zone = selection.zone(services);
         let from = begin(services, &asked, zone)?;
         let digest = services.digest.of(&selection.access, &selection.ids, from).await?;
-        answer(services, selection, zone, &digest).await
+        let answered = Answered { zone, from };
+        answer(services, selection, answered, &digest).await
     }
+}
+
+/// Zone of an answer, and the time since which was asked.
+#[derive(Clone, Copy)]
+struct Answered {
+    zone: AnswerZone,
+    from: Timestamp,
 }
 
 /// Returns the time since which is asked for.
@@ -176,11 +183,12 @@ fn begin(
 async fn answer(
     services: &Services,
     mut selection: Selection,
-    zone: AnswerZone,
+    Answered { zone, from }: Answered,
     digest: &ChannelDigest,
 ) -> Result<ToolAnswer<OverviewOutput>, ToolError> {
     let mut builder = ResultBuilder::new(&services.links, zone);
-    let span = TimeSpan { from: Some(digest.from), to: None };
+    // A key that may not read all of it has a later begin.
+    let span = TimeSpan { from: Some(digest.from.min(from)), to: None };
     let gaps = selection.gaps(services, span, &mut builder).await?;
     let output = OverviewOutput {
         time_zone: zone.name().to_owned(),

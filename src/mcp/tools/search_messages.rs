@@ -4,14 +4,16 @@ use chatkeep_core::role::Scope;
 use chatkeep_search::Sort;
 use chatkeep_services::search::SearchQuery;
 use chatkeep_services::{Caller, FieldPath, Services, parse_time_zone};
-use rmcp::schemars::{self, JsonSchema};
+use rmcp::schemars::{self, JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 use crate::argument::{filled, limit, required, rows};
 use crate::channel_table::{self, ChannelEntry};
 use crate::error::ToolError;
 use crate::gap::{GapRows, MissingTime};
+use crate::hints;
 use crate::interpreted::Interpreted;
 use crate::message_row::{MessageRow, NOTE, is_false, is_zero};
 use crate::person::{self, Sender};
@@ -47,11 +49,11 @@ pub(crate) struct SearchArguments {
     /// Sent before this time; same form as from.
     #[serde(default, deserialize_with = "filled")]
     to: Option<String>,
-    /// IANA zone of the times above, and of those that are shown: Asia/Taipei. Without it the
-    /// channel's; of all channels the server's.
+    /// IANA zone of times, given and shown: Asia/Taipei. Default: the channel's; of all channels
+    /// the server's.
     #[serde(default, deserialize_with = "filled")]
     time_zone: Option<String>,
-    /// Sent by this person: userId or name.
+    /// Sent by this person: userId, name or me.
     #[serde(default, deserialize_with = "filled")]
     sender_id: Option<String>,
     /// Maximum rows.
@@ -68,9 +70,9 @@ pub(crate) struct SearchArguments {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HitsOutput {
     note: &'static str,
-    /// Messages on all pages together, related ones included.
+    /// Messages on all pages, related included.
     total: usize,
-    /// Related messages among them: they do not hold all of the query, and come last.
+    /// Related messages among them: without all of the query, last.
     #[serde(skip_serializing_if = "is_zero")]
     related: usize,
     /// There may be more than total.
@@ -91,7 +93,10 @@ pub(crate) struct HitsOutput {
     /// People whose names are close to one of those.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     did_you_mean: Vec<PersonRow>,
-    /// Periods without backup of the searched channels: silence there means nothing.
+    /// What to write instead.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hints: Vec<String>,
+    /// Periods without backup: silence there means nothing.
     gaps: Vec<MissingTime>,
     /// Older gaps that are not listed.
     #[serde(skip_serializing_if = "is_zero")]
@@ -103,8 +108,18 @@ pub(crate) struct HitsOutput {
     channels: BTreeMap<String, ChannelEntry>,
     /// The people p1, p2 …
     people: PeopleTable,
-    /// Best match first, then those with related: true, which do not hold all of the query.
+    /// Best match first; related ones last.
+    #[schemars(schema_with = "rows_with_related")]
     hits: Vec<MessageRow>,
+}
+
+/// Returns the schema of rows that may be marked as related, which are those of this tool alone.
+fn rows_with_related(generator: &mut SchemaGenerator) -> Schema {
+    let mut rows = generator.subschema_for::<Vec<MessageRow>>();
+    if let Some(Value::Object(properties)) = rows.pointer_mut("/items/properties") {
+        properties.insert("related".to_owned(), json!({"type": "boolean"}));
+    }
+    rows
 }
 
 impl ToolDefinition for SearchMessages {
@@ -201,6 +216,7 @@ async fn answer(
         time_zone: zone.name().to_owned(),
         interpreted: read.filled(),
         channels: builder.channels.rows(),
+        hints: hints::of(&query.text),
         unknown_names: near.iter().map(|unknown| unknown.name.clone()).collect(),
         did_you_mean: near.iter().flat_map(|unknown| &unknown.near).map(PersonRow::of).collect(),
         truncated: builder.truncated,
@@ -238,7 +254,8 @@ fn text(output: &HitsOutput, nobody: &str, gaps: &GapRows) -> String {
     let first = count(output);
     let lines = output.hits.iter().map(|hit| format!("\n{}", hit.line()));
     format!(
-        "{first}{nobody} Times are shown in {}. {NOTE}{}{}{}{}{}{}",
+        "{first}{nobody}{} Times are shown in {}. {NOTE}{}{}{}{}{}{}",
+        hints::sentences(&output.hints),
         output.time_zone,
         Interpreted::line(output.interpreted.as_ref()),
         people_line(&output.people),
