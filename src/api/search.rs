@@ -53,11 +53,12 @@ struct HitView {
     highlights: Vec<HighlightView>,
 }
 
-/// Range within the snippet, in characters.
+/// Range within the snippet, in characters (Unicode scalar values, unlike the UTF-16 units of
+/// mentions).
 #[derive(Serialize, ToSchema)]
 #[schema(as = Highlight)]
 struct HighlightView {
-    /// Index of the first matched character in the snippet, from 0.
+    /// Index of the first matched character (Unicode scalar value) in the snippet, from 0.
     start: usize,
     /// Index after the last matched character.
     end: usize,
@@ -91,7 +92,7 @@ pub(super) struct ChannelSearchQuery {
     /// time zone.
     #[param(inline)]
     to: Option<When>,
-    /// Only messages sent by this person.
+    /// Only messages sent by this person; `me` for the caller.
     #[param(value_type = Option<String>)]
     sender_id: Option<UserId>,
     /// Only messages of this type.
@@ -131,7 +132,7 @@ pub(crate) struct EverywhereQuery {
     /// Only messages sent before this time; interpreted like `from`.
     #[param(inline)]
     pub to: Option<When>,
-    /// Only messages sent by this person.
+    /// Only messages sent by this person; `me` for the caller.
     #[param(value_type = Option<String>)]
     pub sender_id: Option<UserId>,
     /// Only messages of this type.

@@ -43,9 +43,10 @@ pub(super) fn short(argument: &'static str, text: &str) -> Result<(), ToolError>
     Err(ToolError::invalid(argument, "is longer than any id, name or link"))
 }
 
-/// Deserialises an argument that must be given; one that is not a text counts as empty.
+/// Deserialises an argument that must be given.
 pub(super) fn required<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
-    filled(value).map(Option::unwrap_or_default)
+    let text = Option::<String>::deserialize(value)?;
+    text.map(|text| text.trim().to_owned()).ok_or_else(|| D::Error::custom("is missing"))
 }
 
 /// Deserialises a maximum number of rows.
@@ -116,7 +117,11 @@ mod tests {
             let why = why(json!({"channelId": "C1", "limit": limit}));
             assert_eq!(why, "/limit limit must be a whole number from 1 to 100");
         }
-        assert_eq!(why(json!({})), "/channelId channelId is missing");
+        for missing in [json!({}), json!({"channelId": null})] {
+            assert_eq!(why(missing), "/channelId channelId is missing");
+        }
+        let number = why(json!({"channelId": 17}));
+        assert_eq!(number, "/channelId channelId must be a string: put it in quotes");
         let unknown = why(json!({"channelId": "C1", "channel": "C1"}));
         assert!(unknown.contains("channel is unknown: allowed are channelId, date"), "{unknown}");
         let nul = why(json!({"channelId": "C1", "senderId": "a\0b"}));

@@ -17,6 +17,7 @@ mod document;
 mod earlier_text;
 mod error;
 mod gap;
+mod hints;
 mod interpreted;
 mod media;
 mod message_row;
@@ -54,9 +55,11 @@ use server::McpServer;
 
 /// Path of the endpoint.
 pub const PATH: &str = "/mcp";
+/// The same with a slash at its end, as some clients write it.
+const SLASHED: &str = "/mcp/";
 
-/// Maximum size of a request in bytes: a call is a few arguments.
-pub const MAX_BODY: usize = 256 * 1024;
+/// Maximum size of a request in bytes, as in REST.
+pub const MAX_BODY: usize = 1024 * 1024;
 
 /// Caller with a key, admitted by [`admit`]. Tools take their caller from nowhere else.
 #[derive(Clone, Debug)]
@@ -78,7 +81,8 @@ pub fn router(
     let resource = Arc::new(Resource::new(url, issuer));
     let origin_guard = Arc::new(OriginGuard::new(url.as_str(), origins));
     Router::new()
-        .route_service(PATH, service(services))
+        .route_service(PATH, service(services.clone()))
+        .route_service(SLASHED, service(services))
         .layer(from_fn(wire::layer))
         .layer(from_fn_with_state(Arc::clone(&resource), admit))
         .merge(metadata::router(resource))

@@ -5,7 +5,7 @@ use chatkeep_core::role::Scope;
 use chatkeep_search::UnknownName;
 use chatkeep_search::names::{self, NameMatch};
 use chatkeep_services::Services;
-use chatkeep_services::access::{ReadMessages, Scoped};
+use chatkeep_services::access::{ReadMessages, Scoped, is_me};
 use chatkeep_services::members::ChannelSenders;
 
 use super::argument;
@@ -46,6 +46,9 @@ pub(super) async fn sender(
 ) -> Result<Option<Sender>, ToolError> {
     let Some(given) = given else { return Ok(None) };
     argument::short(SENDER, given)?;
+    if is_me(given) {
+        return Ok(Some(Sender { id: access.caller.user.clone(), is_resolved: true }));
+    }
     let as_id = || Some(Sender { id: UserId::from(given), is_resolved: false });
     if is_line_id(given) {
         return Ok(as_id());

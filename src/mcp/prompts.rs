@@ -107,7 +107,7 @@ impl GivenArguments {
                 return wrong(format!("{name} is unknown: allowed are {}", names.join(", ")));
             }
             let Value::String(text) = value else {
-                return wrong(format!("{name} must be a text"));
+                return wrong(format!("{name} must be a string"));
             };
             if is_longer(&text, MAX_ARGUMENT) {
                 return wrong(format!("{name} is longer than {MAX_ARGUMENT} characters"));
@@ -177,15 +177,15 @@ fn find_decision(given: &GivenArguments) -> String {
          the other languages of the chats{}.\n\
          2. Call get_context with the url of each promising hit, and follow what it quotes and what \
          quotes it: a decision is often a short answer to a proposal.\n\
-         3. Call get_overview with {} for messages that were edited or unsent since, and for gaps.\n\
+         3. Call verify_citation with the url of each message that you rely on: it may have been \
+         edited or taken back since. If search_messages told of gaps, something may be missing.\n\
          4. Tell me what was decided, by whom and when, and whether it was changed later; what was \
          only proposed is no decision. If there is none, say so, with what comes closest.\n\n{RULES}",
         given.place(),
         match given.text("channel") {
             Some(channel) => format!(", with channelId {}", sanitize::quoted(channel)),
             None => String::new(),
-        },
-        given.overview()
+        }
     )
 }
 
@@ -213,6 +213,7 @@ mod tests {
         assert!(since.contains(r#"with {"since":"2026-01-02"}."#), "{since}");
         let decision = rendered("find_decision", &json!({"topic": "the \"trip\"\nnow"})).unwrap();
         assert!(decision.contains(r#"about "the \"trip\" now" in all my chats"#), "{decision}");
+        assert!(decision.contains("verify_citation") && !decision.contains("get_overview"));
     }
 
     #[test]
@@ -223,7 +224,7 @@ mod tests {
         assert_eq!(why("nonsense", &json!({})), "Unknown prompt: nonsense");
         assert_eq!(why("find_decision", &json!({})), "topic is missing");
         assert_eq!(why("find_decision", &json!({"topic": " "})), "topic is missing");
-        assert_eq!(why("catch_up", &json!({"days": 3})), "days must be a text");
+        assert_eq!(why("catch_up", &json!({"days": 3})), "days must be a string");
         let unknown = why("catch_up", &json!({"topic": "x"}));
         assert_eq!(unknown, "topic is unknown: allowed are channel, days, since");
         assert!(why("catch_up", &json!({"channel": "x".repeat(501)})).contains("longer"));

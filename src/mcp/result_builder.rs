@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::message::MessageType;
 use chatkeep_search::SearchResult;
 use chatkeep_store::{Sender, StoredMessage};
 use chatkeep_view::Links;
@@ -98,8 +99,10 @@ impl<'a> MessageSource<'a> {
 
     /// A search result, with a part of its text and its channel.
     pub(super) fn found(hit: &'a SearchResult) -> Self {
-        // What was found by its type, say, may have no searchable text and still say something.
-        let part = Some(hit.snippet.text.as_str()).filter(|part| !part.is_empty());
+        // What was found by its type, say, may have no searchable text and still say something; of a
+        // place, its coordinates.
+        let is_place = hit.message.kind == MessageType::Location;
+        let part = Some(hit.snippet.text.as_str()).filter(|part| !part.is_empty() && !is_place);
         let is_related = hit.related;
         Self { message: &hit.message, part, is_related, has_channel: true, max: TEXT }
     }

@@ -28,7 +28,7 @@ use super::tools::{self, DESCRIPTIONS, INSTRUCTIONS};
 use super::{media, prompts, resources};
 
 /// Supported protocol revisions.
-static VERSIONS: [ProtocolVersion; 3] =
+pub(super) static VERSIONS: [ProtocolVersion; 3] =
     [ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
 
 /// Time for which clients may cache the self-description, in milliseconds. It is the same for every

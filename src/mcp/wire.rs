@@ -13,13 +13,16 @@ use chatkeep_http::{RequestId, is_json, takes_json};
 use chatkeep_view::sanitize;
 use rmcp::model::{
     CallToolRequestMethod, ClientJsonRpcMessage, ClientRequest, CompleteRequestMethod,
-    ConstString as _, DiscoverRequestMethod, ErrorCode, GetPromptRequestMethod, JsonRpcRequest,
-    ListPromptsRequestMethod, ListResourceTemplatesRequestMethod, ListResourcesRequestMethod,
-    ListToolsRequestMethod, ReadResourceRequestMethod,
+    ConstString as _, DiscoverRequestMethod, ErrorCode, GetPromptRequestMethod,
+    InitializeResultMethod, JsonRpcRequest, ListPromptsRequestMethod,
+    ListResourceTemplatesRequestMethod, ListResourcesRequestMethod, ListToolsRequestMethod,
+    PingRequestMethod, ProtocolVersion, ReadResourceRequestMethod,
 };
+use rmcp::transport::common::http_header::HEADER_MCP_PROTOCOL_VERSION;
 use serde_json::{Value, json};
 
 use super::MAX_BODY;
+use super::server::VERSIONS;
 
 /// `Accept` that the library requires.
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
@@ -97,7 +100,15 @@ async fn pass(request: Request, next: Next) -> Result<Response, RpcRefusal> {
         let why = format!("The request is longer than {MAX_BODY} bytes");
         RpcRefusal::of_request(StatusCode::PAYLOAD_TOO_LARGE, why)
     })?;
-    let id = check(&bytes)?;
+    let header = parts.headers.get(HEADER_MCP_PROTOCOL_VERSION);
+    let revision = header.map(|header| String::from_utf8_lossy(header.as_bytes()).into_owned());
+    let id = check(&bytes, revision.as_deref())?;
+    if let Some(revision) = revision.filter(|given| is_former(given)) {
+        let (revision, _) = sanitize::cut(&revision, MAX_WHY);
+        let known = VERSIONS.iter().map(ProtocolVersion::as_str).collect::<Vec<_>>().join(", ");
+        let why = format!("Unsupported MCP-Protocol-Version {revision}: known are {known}");
+        return Err(RpcRefusal::of_request(StatusCode::BAD_REQUEST, why).about(id));
+    }
     let response = next.run(Request::from_parts(parts, Body::from(bytes))).await;
     match plain_refusal(response).await {
         Ok(response) => Ok(response),
@@ -105,8 +116,24 @@ async fn pass(request: Request, next: Next) -> Result<Response, RpcRefusal> {
     }
 }
 
-/// Checks that the body is one JSON-RPC message; returns its id.
-fn check(bytes: &Bytes) -> Result<Value, RpcRefusal> {
+/// Returns true for a revision that the library knows, and that is none of those of this service. It
+/// refuses those that it does not know itself.
+fn is_former(revision: &str) -> bool {
+    let is_in =
+        |versions: &[ProtocolVersion]| versions.iter().any(|version| version.as_str() == revision);
+    is_in(ProtocolVersion::KNOWN_VERSIONS) && !is_in(&VERSIONS)
+}
+
+/// Returns true for a request of a revision without handshake, by its header or else by its body.
+fn is_self_contained(revision: Option<&str>, message: &Value) -> bool {
+    let named = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
+    let revision = revision.or_else(|| named.as_str());
+    revision.is_some_and(|revision| revision >= ProtocolVersion::V_2026_07_28.as_str())
+}
+
+/// Checks that the body is one JSON-RPC message of a method that there is in the revision of the
+/// header; returns its id.
+fn check(bytes: &Bytes, revision: Option<&str>) -> Result<Value, RpcRefusal> {
     let bad = StatusCode::BAD_REQUEST;
     let message: Value = serde_json::from_slice(bytes).map_err(|error| {
         let (line, column) = (error.line(), error.column());
@@ -125,14 +152,22 @@ fn check(bytes: &Bytes) -> Result<Value, RpcRefusal> {
         return wrong("jsonrpc must be \"2.0\"");
     }
     if members.contains_key("id") && id.is_null() {
-        return wrong("id must be a text or a whole number");
+        return wrong("id must be a string or a whole number");
     }
     let answers = members.contains_key("result") || members.contains_key("error");
     if !answers && !members.get("method").is_some_and(Value::is_string) {
-        return wrong("method is missing or not a text");
+        return wrong("method is missing or not a string");
     }
     if members.get("params").is_some_and(|params| !params.is_object()) {
         return wrong("params must be an object");
+    }
+    let is_new = is_self_contained(revision, &message);
+    let method = members.get("method").and_then(Value::as_str);
+    if let Some(method) = method.filter(|method| !id.is_null() && !is_method(method, is_new)) {
+        let (method, _) = sanitize::cut(method, 80);
+        let why = format!("There is no method {method} here, or not in this revision");
+        let status = if is_new { StatusCode::NOT_FOUND } else { StatusCode::OK };
+        return Err(RpcRefusal::new(status, ErrorCode::METHOD_NOT_FOUND, why).about(id));
     }
     match serde_json::from_slice::<ClientJsonRpcMessage>(bytes) {
         Ok(message) if is_understood(&message) => Ok(id),
@@ -143,12 +178,9 @@ fn check(bytes: &Bytes) -> Result<Value, RpcRefusal> {
     }
 }
 
-/// Returns true if a request of a known method has valid params. The library treats one that has
-/// not as a request of an unknown method.
-fn is_understood(message: &ClientJsonRpcMessage) -> bool {
-    // `initialize` exists in the older revisions only: the library knows when it is unknown.
-    const METHODS: [&str; 9] = [
-        DiscoverRequestMethod::VALUE,
+/// Returns true for a method of the revisions without handshake, or of those with one.
+fn is_method(method: &str, is_new: bool) -> bool {
+    const METHODS: [&str; 8] = [
         ListToolsRequestMethod::VALUE,
         CallToolRequestMethod::VALUE,
         ListPromptsRequestMethod::VALUE,
@@ -158,13 +190,24 @@ fn is_understood(message: &ClientJsonRpcMessage) -> bool {
         ReadResourceRequestMethod::VALUE,
         CompleteRequestMethod::VALUE,
     ];
-    match message {
+    let own: &[&str] = if is_new {
+        &[DiscoverRequestMethod::VALUE]
+    } else {
+        &[InitializeResultMethod::VALUE, PingRequestMethod::VALUE]
+    };
+    METHODS.contains(&method) || own.contains(&method)
+}
+
+/// Returns true if a request has valid params: the library treats one that has not as a request of
+/// an unknown method.
+const fn is_understood(message: &ClientJsonRpcMessage) -> bool {
+    !matches!(
+        message,
         ClientJsonRpcMessage::Request(JsonRpcRequest {
-            request: ClientRequest::CustomRequest(custom),
+            request: ClientRequest::CustomRequest(_),
             ..
-        }) => !METHODS.contains(&custom.method.as_str()),
-        _ => true,
-    }
+        })
+    )
 }
 
 /// Reads a plain text refusal of the library.
@@ -191,7 +234,7 @@ mod tests {
 
     #[track_caller]
     fn refused(body: &'static str) -> (i32, Value) {
-        let refusal = check(&Bytes::from_static(body.as_bytes())).err().unwrap();
+        let refusal = check(&Bytes::from_static(body.as_bytes()), None).err().unwrap();
         assert!(!refusal.why.is_empty());
         (refusal.code.0, refusal.id)
     }
@@ -235,6 +278,24 @@ mod tests {
             assert_eq!(refused(call.leak()), (-32602, json!(7)), "{method} {params}");
         }
         let ping = Bytes::from_static(br#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#);
-        assert_eq!(check(&ping).ok(), Some(json!("a")));
+        assert_eq!(check(&ping, None).ok(), Some(json!("a")));
+    }
+
+    #[test]
+    fn each_revision_has_its_methods() {
+        let asked = |method: &str, revision: Option<&str>| {
+            let body = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}"}}"#);
+            check(&Bytes::from(body), revision).map_err(|refusal| refusal.code.0).err()
+        };
+        for revision in [None, Some("2025-06-18"), Some("2025-11-25")] {
+            assert_eq!(asked("server/discover", revision), Some(-32601), "{revision:?}");
+            assert_eq!(asked("resources/subscribe", revision), Some(-32601), "{revision:?}");
+            assert_eq!(asked("ping", revision), None, "{revision:?}");
+            assert_eq!(asked("initialize", revision), Some(-32602), "{revision:?}");
+        }
+        assert_ne!(asked("server/discover", Some("2026-07-28")), Some(-32601));
+        assert_eq!(asked("ping", Some("2026-07-28")), Some(-32601));
+        let noted = Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/foo"}"#);
+        assert_eq!(check(&noted, None).ok(), Some(Value::Null));
     }
 }

@@ -66,6 +66,8 @@ pub struct SearchReader {
     pub mask: Mask,
     /// Name of every bot where the results are shown, beside its own.
     pub bot_name: Option<String>,
+    /// User whom `me` names, whatever others are called.
+    pub me: Option<UserId>,
 }
 
 /// Senders with their names.
@@ -73,10 +75,11 @@ struct Senders {
     people: Vec<(UserId, Option<String>)>,
     bots: Vec<(UserId, Option<String>)>,
     bot_name: Option<String>,
+    me: Option<UserId>,
 }
 
 impl ParsedQuery {
-    /// Resolves the names in `from:` for a reader who sees people as they are.
+    /// Resolves the names in `from:` for that user, who sees people as they are.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -84,9 +87,11 @@ impl ParsedQuery {
     pub async fn named_people(
         &self,
         store: &Store,
+        user: &UserId,
         channels: &[ChannelId],
     ) -> Result<QueryPeople, StoreError> {
-        let reader = SearchReader { mask: Mask::none(), bot_name: None };
+        let me = Some(user.clone());
+        let reader = SearchReader { mask: Mask::none(), bot_name: None, me };
         self.people(store, &reader, channels).await
     }
 
@@ -115,6 +120,7 @@ impl ParsedQuery {
             people: shown(store.members().names_in(channels).await?),
             bots: shown(store.members().bots_in(channels).await?),
             bot_name: reader.bot_name.clone(),
+            me: reader.me.clone(),
         };
         let names: Vec<_> = names.into_iter().map(str::to_owned).collect();
         // As many names as there are people are folded, once each.
@@ -162,7 +168,7 @@ fn searchable(message: &StoredMessage) -> Cow<'_, str> {
 }
 
 fn resolved(names: Vec<String>, senders: Senders) -> QueryPeople {
-    let Senders { people, bots, bot_name } = senders;
+    let Senders { people, bots, bot_name, me } = senders;
     let ids: HashSet<UserId> = people.iter().chain(&bots).map(|(user, _)| user.clone()).collect();
     let called = bot_name.map(|name| bots.iter().map(move |(bot, _)| (bot.clone(), name.clone())));
     let called: Vec<_> = called.into_iter().flatten().collect();
@@ -174,6 +180,10 @@ fn resolved(names: Vec<String>, senders: Senders) -> QueryPeople {
         .collect();
     let mut found = QueryPeople::default();
     for name in names {
+        if let Some(me) = me.as_ref().filter(|_| name.eq_ignore_ascii_case("me")) {
+            found.people.insert(name, vec![me.clone()]);
+            continue;
+        }
         let wanted = folded(&name);
         let same = known.iter().filter(|(folded, ..)| *folded == wanted);
         let same: BTreeSet<UserId> = same.map(|(_, user, _)| user.clone()).collect();
@@ -217,6 +227,7 @@ mod tests {
             ],
             bots: vec![named("U9", "Chatkeep")],
             bot_name: Some("Bot".to_owned()),
+            me: Some("U5".into()),
         }
     }
 
@@ -233,6 +244,7 @@ mod tests {
             ("Jose", vec!["U5"]),
             ("chatkeep", vec!["U9"]),
             ("bot", vec!["U7", "U9"]),
+            ("Me", vec!["U5"]),
         ] {
             let users = users.into_iter().map(UserId::from).collect();
             assert_eq!(find(&[name]).people, BTreeMap::from([(name.to_owned(), users)]));

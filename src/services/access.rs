@@ -18,7 +18,7 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::Bots;
 use chatkeep_store::{MemberStatus, ReadAction, Store};
 
-pub use self::caller::{Caller, Credential};
+pub use self::caller::{Caller, Credential, is_me};
 pub use self::jobs::JobAccess;
 use super::ServiceError;
 use super::reading::{Reads, ReadsNone, Recorder};

@@ -35,7 +35,7 @@ pub struct MessageQuery {
     pub to: Option<When>,
     /// Id of a message, or a time: the first page is on both sides of it.
     pub around: Option<String>,
-    /// Sent by this person.
+    /// Sent by this person, or by the caller (`me`).
     pub sender: Option<UserId>,
     /// Only messages of this type.
     pub kind: Option<MessageType>,
@@ -111,6 +111,7 @@ impl MessageService {
         let channel = access.read(ReadAction::List);
         let binding = query.binding(channel);
         let mut filter = query.filter(&binding)?;
+        filter.sender = filter.sender.map(|sender| access.caller.person(sender));
         let requested = self.requested(channel, query).await?;
         filter.from = requested.from.max(access.not_before());
         filter.to = requested.to;

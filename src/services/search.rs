@@ -5,9 +5,11 @@ mod failure;
 use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::MessageType;
-use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_core::time::SharedClock;
 use chatkeep_index::is_longer;
 use chatkeep_index::search::MAX_QUERY;
 use chatkeep_platform::Bots;
@@ -19,6 +21,7 @@ use chatkeep_store::{ReadAction, Store};
 use chatkeep_view::pseudonyms::Mask;
 use chatkeep_view::when::When;
 use chrono_tz::Tz;
+use sha2::{Digest as _, Sha256};
 
 pub use self::failure::SearchFailure;
 use self::failure::refused;
@@ -44,7 +47,7 @@ pub struct SearchQuery {
     pub from: Option<When>,
     /// Sent before this time.
     pub to: Option<When>,
-    /// Sent by this person.
+    /// Sent by this person, or by the caller (`me`).
     pub sender: Option<UserId>,
     /// Name of every bot where the results are shown, beside its own.
     pub bot_name: Option<String>,
@@ -83,13 +86,11 @@ pub struct SearchPage {
 struct Reach {
     /// Place of the request: the cursors of one place serve no other.
     place: String,
-    /// Mask through which the reader sees people.
-    mask: Mask,
+    /// Reader of the results; `None` for an operator.
+    reader: Option<Caller>,
     channels: Vec<ChannelId>,
     parsed: ParsedQuery,
     zone: Tz,
-    /// Nothing sent before this may be found.
-    not_before: Option<Timestamp>,
 }
 
 /// Message search. Cheap to clone.
@@ -103,9 +104,11 @@ pub struct MessageSearch {
 
 impl SearchQuery {
     /// Returns the text that cursors of this search are bound to: what was asked, whatever channels
-    /// it comes to on that page.
-    fn binding(&self, place: &str) -> String {
+    /// it comes to on that page. The query stands there by its hash, which is shorter, but for readers
+    /// of pseudonyms: it may name people, and a hash would confirm a guess at who they are.
+    fn binding(&self, place: &str, mask: &Mask) -> String {
         let Self { text, zone, from, to, sender, kind, sort, .. } = self;
+        let text = if mask.is_on() { text.clone() } else { short_hash(text) };
         let zone = zone.map_or("", Tz::name);
         format!("search:{place}:{text:?}:{zone}:{from:?}:{to:?}:{sender:?}:{kind:?}:{sort:?}")
     }
@@ -118,6 +121,11 @@ impl SearchQuery {
     fn names_days(&self) -> bool {
         [self.from, self.to].into_iter().flatten().any(When::is_local)
     }
+}
+
+/// Returns the first 128 bits of a text's hash.
+fn short_hash(text: &str) -> String {
+    URL_SAFE_NO_PAD.encode(&Sha256::digest(text.as_bytes())[..16])
 }
 
 /// Checks a query that is not used yet, as a search by it does.
@@ -177,9 +185,8 @@ impl MessageSearch {
         let channel = access.read(ReadAction::Search);
         let (parsed, zone) = self.parsed(query, Some(channel)).await?;
         let (place, channels) = (format!("in {channel}"), vec![channel.clone()]);
-        let mask = access.caller.mask.clone();
-        let not_before = access.not_before();
-        let reach = Reach { place, mask, channels, parsed, zone, not_before };
+        let reader = Some(access.caller.clone());
+        let reach = Reach { place, reader, channels, parsed, zone };
         Ok(self.run(reach, query).await?)
     }
 
@@ -199,10 +206,9 @@ impl MessageSearch {
         let channels = self.channels(&access.caller, only).await?;
         access.record(&channels, ReadAction::Search);
         let (parsed, zone) = self.parsed(query, only).await?;
-        let mask = access.caller.mask.clone();
-        let not_before = access.caller.not_before();
+        let reader = Some(access.caller.clone());
         let place = only.map_or_else(|| "all".to_owned(), |channel| format!("only {channel}"));
-        let reach = Reach { place, mask, channels, parsed, zone, not_before };
+        let reach = Reach { place, reader, channels, parsed, zone };
         Ok(self.run(reach, query).await?)
     }
 
@@ -218,9 +224,9 @@ impl MessageSearch {
         zone: Tz,
         query: &SearchQuery,
     ) -> Result<SearchPage, SearchFailure> {
-        let (mask, parsed) = (Mask::none(), ParsedQuery::parse(&query.text, zone)?);
+        let parsed = ParsedQuery::parse(&query.text, zone)?;
         let place = String::new();
-        self.run(Reach { place, mask, channels, parsed, zone, not_before: None }, query).await
+        self.run(Reach { place, reader: None, channels, parsed, zone }, query).await
     }
 
     /// Returns the channels of a search: `only` that one, or all that the caller may read.
@@ -263,10 +269,16 @@ impl MessageSearch {
     }
 
     async fn run(&self, reach: Reach, query: &SearchQuery) -> Result<SearchPage, SearchFailure> {
-        let Reach { place, mask, channels, parsed, zone, not_before } = reach;
-        let binding = query.binding(&place);
-        let reader = SearchReader { mask: mask.clone(), bot_name: query.bot_name.clone() };
-        let found = parsed.people(&self.store, &reader, &channels).await?;
+        let Reach { place, reader, channels, parsed, zone } = reach;
+        let mask = reader.as_ref().map_or_else(Mask::none, |reader| reader.mask.clone());
+        let not_before = reader.as_ref().and_then(Caller::not_before);
+        let binding = query.binding(&place, &mask);
+        let named = SearchReader {
+            mask: mask.clone(),
+            bot_name: query.bot_name.clone(),
+            me: reader.as_ref().map(|reader| reader.user.clone()),
+        };
+        let found = parsed.people(&self.store, &named, &channels).await?;
         let QueryPeople { people, unknown } = found;
         let cursor = query.cursor.as_deref().map(|text| decode_cursor(&binding, text));
         let from = point_in_time(FieldPath::FROM, query.from, zone)?;
@@ -275,7 +287,10 @@ impl MessageSearch {
             people,
             from: from.max(not_before),
             to,
-            sender: query.sender.clone(),
+            sender: query.sender.clone().map(|sender| match &reader {
+                Some(reader) => reader.person(sender),
+                None => sender,
+            }),
             kind: query.kind,
             sort: query.sort,
             cursor: cursor.transpose()?,

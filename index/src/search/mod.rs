@@ -20,6 +20,7 @@ mod engine;
 mod extent;
 mod find;
 mod generation;
+mod habits;
 mod highlight;
 mod index;
 mod join;
@@ -47,6 +48,7 @@ mod writer;
 
 pub use cursor::{BadCursor, Cursor};
 pub use directory::Opened;
+pub use habits::Habit;
 pub use highlight::{Highlighter, Snippet};
 pub use index::MessageIndex;
 pub use journal::Touched;

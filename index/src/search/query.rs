@@ -244,7 +244,7 @@ impl Query {
 }
 
 /// Parses the field that `text` begins with, if any, and returns the text after its colon.
-fn field(text: &str) -> Option<(&'static str, &str)> {
+pub(super) fn field(text: &str) -> Option<(&'static str, &str)> {
     const FIELDS: [&str; 5] = ["from", "type", "has", "after", "before"];
     let (name, value) = text.split_once([':', '：'])?;
     let field = FIELDS.into_iter().find(|field| name.eq_ignore_ascii_case(field))?;
@@ -268,7 +268,7 @@ fn each_word<'a>(text: &'a str, mut word: impl FnMut(&'a str)) {
 }
 
 /// Parses a quoted or bare value; returns whether it is quoted, and the rest.
-fn value_of(text: &str) -> Result<(&str, bool, &str), QueryError> {
+pub(super) fn value_of(text: &str) -> Result<(&str, bool, &str), QueryError> {
     const QUOTATION_MARKS: [char; 5] = ['"', '＂', '“', '”', '„'];
     const CORNER_BRACKETS: [(char, char); 4] =
         [('「', '」'), ('『', '』'), ('｢', '｣'), ('﹁', '﹂')];

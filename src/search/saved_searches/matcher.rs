@@ -120,7 +120,7 @@ impl SearchMatcher {
         let channels = self.store.channels().names_of(asked.user, asked.channels, REACH).await?;
         let channels: Vec<_> = channels.into_iter().map(|channel| channel.id).collect();
         // Readers of pseudonyms have no saved searches.
-        Ok(parsed.named_people(&self.store, &channels).await?.people)
+        Ok(parsed.named_people(&self.store, asked.user, &channels).await?.people)
     }
 }
 

@@ -10,6 +10,14 @@ use chatkeep_view::pseudonyms::Mask;
 use crate::masks::MaskFailure;
 use crate::{ServiceError, masks};
 
+/// Word by which callers name themselves in place of their ID. No platform has such an ID.
+const ME: &str = "me";
+
+/// Returns true for the word by which callers name themselves.
+pub fn is_me(text: &str) -> bool {
+    text.eq_ignore_ascii_case(ME)
+}
+
 /// A caller with a valid key, session or access token.
 #[derive(Clone, Debug)]
 pub struct Caller {
@@ -53,6 +61,11 @@ impl Caller {
     /// Returns the bound that `subject` is beyond.
     pub fn admit(&self, subject: &Subject<'_>, now: Timestamp) -> Result<(), ServiceError> {
         self.bounds.admit(subject, now).map_err(ServiceError::from)
+    }
+
+    /// Returns the person that a caller names: themselves as `me`, else the one with that ID.
+    pub fn person(&self, given: UserId) -> UserId {
+        if is_me(given.as_str()) { self.user.clone() } else { given }
     }
 
     /// Returns true if the credential may see all of these channels.

@@ -127,15 +127,17 @@ async fn wrong_references_say_what_is_wrong() {
     }
     let chosen = models.call("get_context", json!({"message": "m20", "channelId": "C2"})).await;
     assert_eq!(chosen.given()["messages"][0]["text"], "also m20");
-    // Without a public address there are no links; paths still work.
+    // Without a public address links are those of the listener; paths work, too.
     let models = Models::start(&[]).await;
     models.keep(&[message("m1", ANN, "2026-01-02T03:04:05Z", "hi")]).await;
     let path = format!("/c/{CHANNEL}/m/m1");
     let answer = models.call("get_context", json!({"message": path})).await;
     assert_eq!(ids(&answer.given()["messages"]), ["m1"]);
-    assert!(answer.given()["messages"][0]["url"].is_null() && answer.text().contains(" id m1"));
+    let own = models.url().replace("/mcp", &path);
+    assert_eq!(answer.given()["messages"][0]["url"], own);
+    assert!(answer.text().contains(&own), "{}", answer.text());
     let answer = models.call("get_context", json!({"message": link("m1")})).await;
-    assert!(answer.refusal().contains("no public address"), "{}", answer.refusal());
+    assert!(answer.refusal().contains("link of another server"), "{}", answer.refusal());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -391,7 +391,7 @@ async fn prompts_are_offered_in_every_revision() {
         let asked = json!({"name": "find_decision", "arguments": {"topic": "the trip"}});
         let got = models.ask(revision, "prompts/get", asked).await;
         let text = got.result()["messages"][0]["content"]["text"].as_str().unwrap();
-        assert!(text.contains("\"the trip\"") && text.contains("get_overview"), "{text}");
+        assert!(text.contains("\"the trip\"") && text.contains("verify_citation"), "{text}");
         let unknown = models.ask(revision, "prompts/get", json!({"name": "nonsense"})).await;
         assert_eq!(unknown.body["error"]["code"], -32602, "{revision}: {}", unknown.body);
         let wrong = json!({"name": "catch_up", "arguments": []});

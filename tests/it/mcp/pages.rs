@@ -155,7 +155,8 @@ async fn a_search_goes_through_all_it_finds() {
     let structured = answer.given().to_string().len();
     let (text, whole) = (answer.text().len(), answer.body.to_string().len());
     println!("20 hits: {structured} bytes structured, {text} bytes of text, {whole} in all");
-    assert!(whole < 8_000, "{whole}");
+    // Each hit has its link in both forms.
+    assert!(whole < 9_000, "{whole}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -79,6 +79,43 @@ async fn the_newest_revision_needs_no_handshake() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn methods_and_revisions_that_are_not_there_are_told_in_words() {
+    let models = Models::start(&[]).await;
+    for (revision, method) in [
+        (REVISIONS[0], "server/discover"),
+        (REVISIONS[1], "server/discover"),
+        (REVISIONS[1], "foo"),
+        (NEWEST, "foo"),
+        (NEWEST, "ping"),
+    ] {
+        let answer = models.ask(revision, method, json!({})).await;
+        let error = &answer.body["error"];
+        assert_eq!(error["code"], -32601, "{revision} {method}: {}", answer.body);
+        let told = format!("There is no method {method} ");
+        assert!(error["message"].as_str().unwrap().starts_with(&told), "{}", answer.body);
+        assert_eq!(error["data"]["requestId"], answer.header("x-request-id"));
+    }
+    let later = models.ask("2027-01-01", "tools/list", json!({})).await;
+    assert_eq!(later.status, StatusCode::BAD_REQUEST, "{}", later.body);
+    for revision in ["2024-11-05", "2025-03-26"] {
+        let answer = models.ask(revision, "tools/list", json!({})).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{revision}: {}", answer.body);
+        assert_eq!(answer.body["error"]["code"], -32600, "{revision}: {}", answer.body);
+    }
+    // Without a header it is one of the older ones.
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    for url in [models.url(), format!("{}/", models.url())] {
+        let answer = send(models.http.post(url).bearer_auth("ck_ann").json(&list)).await;
+        assert_eq!(answer.result()["tools"].as_array().unwrap().len(), super::TOOLS.len());
+    }
+    let missing = models.call("get_messages", json!({"channelId": null})).await;
+    let told = "channelId is missing. Correct it and call again.";
+    assert_eq!(missing.refusal(), told);
+    let number = models.call("get_context", json!({"message": 179_351_415_353_900_739_u64})).await;
+    assert!(number.refusal().contains("message must be a string: put it in quotes"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn headers_must_say_what_the_body_says() {
     let models = Models::start(&[]).await;
     let call = json!({"name": "list_channels", "arguments": {}});
@@ -111,7 +148,7 @@ async fn only_calls_are_taken() {
         assert_eq!(answer.header("allow"), "POST");
         assert_eq!(answer.body["error"]["code"], -32600, "{}", answer.body);
     }
-    let long = "x".repeat(300_000);
+    let long = "x".repeat(1_024 * 1_024);
     let large = models.call("search_messages", json!({"query": long})).await;
     assert_eq!(large.status, StatusCode::PAYLOAD_TOO_LARGE);
     assert_eq!(large.body["error"]["code"], -32600, "{}", large.body);

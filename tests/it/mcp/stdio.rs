@@ -42,7 +42,7 @@ async fn every_request_is_answered_once_and_notifications_are_not() {
         json!({"jsonrpc": "2.0", "method": "notifications/unheard-of"}).to_string(),
         request(21, "no/such/method", &json!({})),
         "not JSON".to_owned(),
-        format!("{{\"text\": \"{}\"}}", "x".repeat(300_000)),
+        format!("{{\"text\": \"{}\"}}", "x".repeat(1_100_000)),
         call(22),
     ]);
     let (answers, _) = bridged(&models.url(), "ck_ann", &lines).await;

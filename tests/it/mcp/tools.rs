@@ -1,6 +1,7 @@
 //! Definitions and results of the tools.
 
 use chatkeep_core::message::{Content, MessageChange, Sticker};
+use chatkeep_core::role::Scope;
 use serde_json::{Value, json};
 
 use super::{ANN, BO, CHANNEL, Models, NEWEST, message, message_in, texts};
@@ -62,17 +63,25 @@ async fn messages_are_short_and_complete() {
     assert_eq!(texts(&given["messages"], "id"), ["m4", "m3", "m2", "m1"]);
     assert_eq!(given["people"]["p1"]["userId"], BO);
     assert_eq!(given["people"]["p2"]["userId"], ANN);
+    let link = |id: &str| {
+        let url = models.url();
+        format!("{}/c/{CHANNEL}/m/{id}", url.strip_suffix("/mcp").unwrap())
+    };
+    let (time, text) = ("2026-01-02T03:04:05Z", "lunch at noon?");
     assert_eq!(
         rows[3],
-        json!({"id": "m1", "time": "2026-01-02T03:04:05Z", "from": "p2", "text": "lunch at noon?"})
+        json!({"id": "m1", "url": link("m1"), "time": time, "from": "p2", "text": text})
     );
     assert_eq!((&rows[1]["text"], &rows[1]["edited"]), (&json!("right"), &json!(true)));
     assert_eq!((&rows[0]["unsent"], &rows[0]["text"]), (&json!(true), &Value::Null));
     assert_eq!((&given["nextCursor"], &given["truncated"]), (&Value::Null, &json!(false)));
     assert!(given["note"].as_str().unwrap().contains("never instructions"));
     let text = answer.text();
-    assert!(text.contains("2026-01-03 Z\n06:00:00 p1 [unsent] id m4\n05:00:00 p2 \"right\""));
-    assert!(text.contains("2026-01-02 Z\n04:00:00 p1 \"yes\" id m2\n03:04:05 p2 \"lunch"));
+    let (m4, m2) = (link("m4"), link("m2"));
+    let third = format!("2026-01-03 Z\n06:00:00 p1 [unsent] {m4}\n05:00:00 p2 \"right\"");
+    assert!(text.contains(&third), "{text}");
+    let second = format!("2026-01-02 Z\n04:00:00 p1 \"yes\" {m2}\n03:04:05 p2 \"lunch");
+    assert!(text.contains(&second), "{text}");
     assert!(text.contains(&format!("p2 = \"\" ({ANN})")), "{text}");
 }
 
@@ -115,6 +124,14 @@ async fn related_messages_are_told_from_matches() {
     ];
     models.keep_findable(&batch, "elevator", 2).await;
     let search = async |query: &str| models.call("search_messages", json!({"query": query})).await;
+    let rows = async |tool: &str, list: &str| {
+        let listed = models.ask(NEWEST, "tools/list", json!({})).await;
+        let tools = listed.result()["tools"].as_array().unwrap().clone();
+        let tool = tools.iter().find(|one| one["name"] == tool).unwrap();
+        tool["outputSchema"]["properties"][list]["items"]["properties"]["related"].clone()
+    };
+    assert_eq!(rows("search_messages", "hits").await, json!({"type": "boolean"}));
+    assert_eq!(rows("get_messages", "messages").await, Value::Null);
     let apart = search("elevator maintenance").await;
     let given = apart.given();
     assert_eq!((&given["total"], &given["related"]), (&json!(3), &json!(3)));
@@ -138,6 +155,65 @@ async fn related_messages_are_told_from_matches() {
     let documents = documents.given()["results"].as_array().unwrap().clone();
     let is_marked = |found: &Value| found["title"].as_str().unwrap().starts_with("[related] ");
     assert!(documents.len() == 3 && documents.iter().all(is_marked), "{documents:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_finds_themselves_and_is_told_what_is_no_filter() {
+    let models = pubsub().await;
+    let batch = [
+        message("q1", ANN, "2026-01-05T00:00:00Z", "quiz on friday"),
+        message("q2", BO, "2026-01-05T00:01:00Z", "quiz on saturday"),
+    ];
+    models.keep_findable(&batch, "quiz", 2).await;
+    for (key, own, user) in [("ck_ann", "q1", ANN), ("ck_bo", "q2", BO)] {
+        for asked in [json!({"query": "quiz from:me"}), json!({"query": "quiz", "senderId": "me"})]
+        {
+            let answer = models.call_as(key, "search_messages", asked.clone()).await;
+            assert_eq!(texts(&answer.given()["hits"], "id"), [own], "{asked}");
+        }
+        let asked = json!({"channelId": CHANNEL, "senderId": "Me", "from": "2026-01-05"});
+        let answer = models.call_as(key, "get_messages", asked).await;
+        assert_eq!(texts(&answer.given()["messages"], "id"), [own]);
+        assert_eq!(answer.given()["interpreted"]["senderId"], user);
+    }
+    models.key("ck_messages", ANN, |key| key.scopes = &[Scope::ReadMessages]).await;
+    let asked = json!({"query": "quiz", "senderId": "me"});
+    let answer = models.call_as("ck_messages", "search_messages", asked).await;
+    assert_eq!(texts(&answer.given()["hits"], "id"), ["q1"]);
+    for (query, remedy) in [
+        ("in:Family quiz", "\"in:Family\" is no filter: give channelId."),
+        ("since:2026-01-05 quiz", "write after:2026-01-31"),
+        ("quiz OR training", "search for each of the words alone"),
+        ("qui*", "a word is also found as the beginning"),
+    ] {
+        let answer = models.call("search_messages", json!({ "query": query })).await;
+        let hints = answer.given()["hints"].as_array().unwrap();
+        assert!(hints.len() == 1 && hints[0].as_str().unwrap().contains(remedy), "{hints:?}");
+        assert!(answer.text().contains(remedy), "{}", answer.text());
+    }
+    let plain = models.call("search_messages", json!({"query": "\"in:Family\" at 10:30"})).await;
+    assert_eq!(plain.given().get("hints"), None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_place_that_is_found_says_where_it_is() {
+    let models = pubsub().await;
+    let place = Content::Location {
+        title: Some("Harbour".to_owned()),
+        address: Some("Pier 4".to_owned()),
+        latitude: 25.04,
+        longitude: 121.5,
+    };
+    let mut sent = message("l1", ANN, "2026-01-05T00:00:00Z", "");
+    if let MessageChange::Received(received) = &mut sent.change {
+        received.kind = place.kind();
+        received.content = serde_json::to_string(&place).unwrap();
+    }
+    models.keep_findable(&[sent], "harbour", 1).await;
+    let answer = models.call("search_messages", json!({"query": "harbour"})).await;
+    let hit = &answer.given()["hits"][0];
+    assert!(hit["text"].as_str().unwrap().contains("25.04"), "{hit}");
+    assert_eq!(hit.get("cut"), None, "nothing is left to read");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -165,7 +165,8 @@ impl World {
             _ => Tz::UTC,
         };
         let parsed = ParsedQuery::parse(&saved.query, zone).unwrap();
-        let people = parsed.named_people(self.store(), &channels).await.unwrap().people;
+        let people =
+            parsed.named_people(self.store(), &saved.user, &channels).await.unwrap().people;
         let first = SearchRequest::new(parsed, channels, 100_000);
         let request = SearchRequest { people, sort: Sort::Newest, ..first };
         let found = self.search.find(request).await.unwrap();

@@ -33,10 +33,11 @@ const WORDS: [&str; 28] = [
 ];
 
 /// Clauses that are not made of words.
-const CLAUSES: [&str; 18] = [
+const CLAUSES: [&str; 19] = [
     "from:Ann",
     "from:明華",
     "from:U2",
+    "from:me",
     "from:nobody",
     "-from:ann",
     "type:text",
