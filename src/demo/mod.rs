@@ -113,6 +113,9 @@ pub async fn run(args: DemoArgs, sources: Sources) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Default port of metrics.
+const METRICS_PORT: u16 = 9464;
+
 /// Embedded parts and the emulator, whatever the settings say: a demo must not reach for anybody's
 /// servers or bot.
 fn embed(config: &mut Config, line: &Options) {
@@ -120,7 +123,8 @@ fn embed(config: &mut Config, line: &Options) {
     config.database = Database::Sqlite;
     config.bus = BusKind::Embedded;
     config.blobs = BlobsKind::Folder(config.data.join("blobs"));
-    config.metrics.listen = None;
+    // The default port is that of a service beside it.
+    config.metrics.listen = config.metrics.listen.filter(|address| address.port() != METRICS_PORT);
     // The page polls often, and there are no other callers.
     config.rate_limit.per_minute = 0;
     config.line.truncate(1);
