@@ -79,6 +79,7 @@ impl App {
             };
             supervisor.run_prepared("search_wake", wakes).await?;
             jobs.add(replica.purger());
+            jobs.add(replica.spares());
             let (replica, health) = (replica.clone(), self.health.clone());
             supervisor.run("search", move |stop| replica.clone().run(health.clone(), stop));
         }

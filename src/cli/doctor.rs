@@ -19,7 +19,7 @@ use chatkeep_services::processes::{media_store_of, running};
 use chatkeep_store::{ProcessRecord, Store};
 use chatkeep_transfer::out::{note, say};
 
-use self::indexes::{bring_up_to_date, caught_up, open_indexes};
+use self::indexes::{LeftOut, bring_up_to_date, caught_up, open_indexes};
 use super::context::wrong_media_store;
 use super::{Context, table};
 use crate::app::PreflightError;
@@ -89,12 +89,14 @@ async fn checked(context: &Context, args: &DoctorArgs) -> anyhow::Result<Report>
 
 async fn examine(context: &Context, args: &DoctorArgs, store: &Store) -> anyhow::Result<Report> {
     let running = running(store).await?;
-    let mut unchecked = Vec::new();
+    let mut left_out = LeftOut::default();
     let blobs = match media_store(context, args, store, &running).await {
         Ok(blobs) => Some(blobs),
         Err(error) if is_refusal(&error) || args.new_media_store => return Err(error),
         Err(error) => {
-            unchecked.push(format!("files are not checked: {}", with_causes(error.as_ref())));
+            left_out
+                .unchecked
+                .push(format!("files are not checked: {}", with_causes(error.as_ref())));
             None
         }
     };
@@ -104,7 +106,7 @@ async fn examine(context: &Context, args: &DoctorArgs, store: &Store) -> anyhow:
         Err(error) if error.is::<PreflightError>() => return Err(error),
         Err(error) => {
             let error = with_causes(error.as_ref());
-            unchecked.push(format!("running search indexes are not compared: {error}"));
+            left_out.unchecked.push(format!("running search indexes are not compared: {error}"));
             None
         }
         bus => bus?,
@@ -112,9 +114,9 @@ async fn examine(context: &Context, args: &DoctorArgs, store: &Store) -> anyhow:
     let indexes = if are_requested {
         Vec::new()
     } else {
-        open_indexes(context, !running.is_empty(), &mut unchecked).await?
+        open_indexes(context, !running.is_empty(), &mut left_out).await?
     };
-    let indexes = caught_up(store, indexes, &mut unchecked).await?;
+    let indexes = caught_up(store, indexes, &mut left_out.unchecked).await?;
     let is_alone = running.is_empty();
     let replicas = bus.as_ref().map(|bus| Replicas {
         bus,
@@ -135,7 +137,8 @@ async fn examine(context: &Context, args: &DoctorArgs, store: &Store) -> anyhow:
         bus.close().await;
     }
     let mut report = report?;
-    report.unchecked.splice(..0, unchecked);
+    report.unchecked.splice(..0, left_out.unchecked);
+    report.skipped.splice(..0, left_out.skipped);
     if args.repair && report.repaired > 0 && is_alone && !indexes.is_empty() {
         drop(indexes);
         if let Err(error) = bring_up_to_date(context, store).await {

@@ -180,6 +180,8 @@ async fn here(context: &Context, indexing: &IndexingService, what: &str) -> anyh
     };
     progress.end();
     done?;
+    // Those that other processes left behind would keep words of messages that are erased.
+    replica.delete_spares().await?;
     note!("{what} completed: {} messages in 1 index", replica.state().messages);
     Ok(())
 }

@@ -68,9 +68,9 @@ impl IndexingService {
     /// Opens the replica in that folder, which no process has.
     ///
     /// # Errors
-    /// Returns an error if it cannot be opened.
+    /// Returns an error if it cannot be opened, or another command has it.
     #[boxed]
     pub async fn replica(&self, _: &Operator, folder: PathBuf) -> Result<Replica, ReplicaError> {
-        Replica::open(self.store.clone(), folder, Arc::clone(&self.clock)).await
+        Replica::open_first(self.store.clone(), folder, Arc::clone(&self.clock)).await
     }
 }

@@ -2,6 +2,10 @@
 
 mod media_store;
 
+use std::sync::Arc;
+
+use chatkeep_core::time::SystemClock;
+use chatkeep_workers::replica::Replica;
 use serde_json::Value;
 
 use crate::harness::files::below;
@@ -141,6 +145,36 @@ async fn what_fails_leaves_the_rest_to_be_checked(parts: Parts) {
         std::fs::write(file, "{").unwrap();
     }
     without(&stack, &[], &format!("the search index in {} is not", index.display())).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_that_a_process_left_behind_is_no_difference() {
+    let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
+    let (chat, people) = group(&mut stack).await;
+    let say = async |text: &str| {
+        stack.line.say(&chat.chat_id, &people[0].user_id, text).await.unwrap();
+    };
+    say("before it was left").await;
+    stack.kept(&chat.chat_id, 1).await;
+    let store = stack.ground.store().await;
+    let folder = stack.ground.folder.path().join("index");
+    let second = Replica::open(store.clone(), folder, Arc::new(SystemClock)).await.unwrap();
+    second.catch_up().await.unwrap();
+    let left = second.folder().to_path_buf();
+    assert!(left.ends_with("index-2"), "{}", left.display());
+    drop((second, store));
+    say("after it was left").await;
+    stack.kept(&chat.chat_id, 2).await;
+    stack.drained().await;
+    let found = doctor(&stack, &[]).await;
+    found.is(0);
+    let sentence = "index-2 is not compared: no process has it any more";
+    assert!(found.said.contains(sentence), "{}", found.said);
+    assert!(found.said.ends_with(", 2 messages in the index"), "{}", found.said);
+    assert!(stack.process.terminate().await.success());
+    stack.ground.command(&stack.line, &["reindex"]).await;
+    assert!(!left.exists());
+    doctor(&stack, &[]).await.is(0);
 }
 
 on_both!(

@@ -267,6 +267,27 @@ pub(super) fn sweep(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Removes the folder with all generations, unless one is being written or rebuilt. Returns whether
+/// it was removed.
+pub(super) fn delete_all(dir: &Path) -> io::Result<bool> {
+    let Some(_rebuild) = lock_rebuild(dir)? else { return Ok(false) };
+    let Some(_switch) = try_lock_exclusive(dir)? else { return Ok(false) };
+    let mut locks = Vec::new();
+    for number in all(dir)? {
+        // One that cannot be opened has no writer.
+        let Ok(generation) = MmapDirectory::open(folder(dir, number)) else { continue };
+        let Ok(lock) = generation.acquire_lock(&INDEX_WRITER_LOCK) else { return Ok(false) };
+        locks.push(lock);
+    }
+    // What is left of it after a crash is no index without the name of the current one.
+    match fs::remove_file(dir.join(CURRENT)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    fs::remove_dir_all(dir)?;
+    Ok(true)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

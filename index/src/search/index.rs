@@ -51,6 +51,12 @@ impl MessageIndex {
         Ok(index.position().is_some().then_some(index))
     }
 
+    /// Deletes the folder `dir` with its index, unless somebody writes or rebuilds it. Returns whether
+    /// it was deleted.
+    pub fn delete(dir: &Path) -> Result<bool, IndexError> {
+        Ok(generation::delete_all(dir)?)
+    }
+
     /// Creates an empty index in memory.
     pub fn in_memory() -> Result<Self, IndexError> {
         Self::in_memory_with(IndexOptions::default())

@@ -1,5 +1,6 @@
 //! Search indexes in the data folder: opened for a check, and brought up to date after a repair.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,32 +21,28 @@ const STUCK: Duration = Duration::from_secs(5);
 /// Poll interval of a replica's position.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Opens the indexes in the data folder; says in `unchecked` which ones cannot be opened.
+/// Sentences about what is not compared.
+#[derive(Debug, Default)]
+pub(super) struct LeftOut {
+    /// What could not be read.
+    pub unchecked: Vec<String>,
+    /// What need not be compared.
+    pub skipped: Vec<String>,
+}
+
+/// Opens the indexes in the data folder, and says which ones are left out. `running` is `true` if a
+/// process with a search replica runs.
 pub(super) async fn open_indexes(
     context: &Context,
     running: bool,
-    unchecked: &mut Vec<String>,
+    left_out: &mut LeftOut,
 ) -> anyhow::Result<Vec<LocalIndex>> {
     let first = app::index_folder(&context.config);
-    let open = move || -> anyhow::Result<(Vec<LocalIndex>, Vec<String>)> {
-        let (mut indexes, mut broken) = (Vec::new(), Vec::new());
-        let folders = replica::folders(&first)?;
-        for folder in &folders {
-            let name =
-                if folders.len() == 1 { String::new() } else { folder.display().to_string() };
-            match MessageIndex::open_existing(folder) {
-                Ok(Some(index)) => indexes.push(LocalIndex { name, index, running }),
-                Ok(None) => {}
-                Err(error) => {
-                    let (folder, error) = (folder.display(), with_causes(&error));
-                    broken.push(format!("the search index in {folder} is not compared: {error}"));
-                }
-            }
-        }
-        Ok((indexes, broken))
-    };
-    let (indexes, broken) =
+    let open = move || folder_indexes(&first, running);
+    let (indexes, found) =
         tokio::task::spawn_blocking(open).await?.context("cannot open the search index")?;
+    let LeftOut { unchecked: broken, skipped } = found;
+    left_out.skipped.extend(skipped);
     if indexes.is_empty() && broken.is_empty() && running {
         let folder = context.config.data.display();
         bail!(PreflightError(format!(
@@ -55,8 +52,36 @@ pub(super) async fn open_indexes(
     if indexes.is_empty() && broken.is_empty() {
         note!("chatkeep: no search index found here, not checked");
     }
-    unchecked.extend(broken);
+    left_out.unchecked.extend(broken);
     Ok(indexes)
+}
+
+/// Opens the indexes beside `first`. Each has a lock of its own, by which a process has it or not.
+fn folder_indexes(first: &Path, running: bool) -> anyhow::Result<(Vec<LocalIndex>, LeftOut)> {
+    let (mut indexes, mut left_out) = (Vec::new(), LeftOut::default());
+    let folders = replica::folders(first)?;
+    for folder in &folders {
+        let is_used = replica::is_used(folder)?;
+        if running && !is_used {
+            let folder = folder.display();
+            left_out.skipped.push(format!(
+                "the search index in {folder} is not compared: no process has it any more, and the \
+                 running ones delete it within an hour"
+            ));
+            continue;
+        }
+        let name = if folders.len() == 1 { String::new() } else { folder.display().to_string() };
+        match MessageIndex::open_existing(folder) {
+            Ok(Some(index)) => indexes.push(LocalIndex { name, index, running: is_used }),
+            Ok(None) => {}
+            Err(error) => {
+                let (folder, error) = (folder.display(), with_causes(&error));
+                let sentence = format!("the search index in {folder} is not compared: {error}");
+                left_out.unchecked.push(sentence);
+            }
+        }
+    }
+    Ok((indexes, left_out))
 }
 
 /// Waits until indexes that a process updates have read the log up to its present end, or make no
@@ -107,6 +132,7 @@ async fn wait_for(store: &Store, local: &LocalIndex, end: OutboxPosition) -> any
 /// Updates the index in place of a process with the role search, for none runs.
 pub(super) async fn bring_up_to_date(context: &Context, store: &Store) -> anyhow::Result<()> {
     let (folder, clock) = (app::index_folder(&context.config), Arc::clone(&context.clock));
-    let replica = Replica::open(store.clone(), folder, clock).await?;
-    Ok(replica.catch_up().await?)
+    let replica = Replica::open_first(store.clone(), folder, clock).await?;
+    replica.catch_up().await?;
+    Ok(replica.delete_spares().await?)
 }

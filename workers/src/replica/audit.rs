@@ -16,6 +16,8 @@ use super::{PAGE, ReplicaError};
 
 /// Pause between two comparisons of differences that a running indexer may be about to repair.
 const PAUSE: Duration = Duration::from_millis(200);
+/// Maximum time of waiting in all pages together, as a multiple of that of one page.
+const PAGES_AWAITED: u32 = 12;
 
 type Key = (ChannelId, MessageId);
 
@@ -53,8 +55,10 @@ pub struct IndexAudit<'a> {
     only: Option<&'a ChannelId>,
     after: Option<Key>,
     done: bool,
-    /// Time until which differences may still be pending changes.
-    deadline: Instant,
+    /// Time for which differences of a page may still be pending changes.
+    timeout: Duration,
+    /// Time that is left for waiting, all pages together.
+    left: Duration,
 }
 
 impl fmt::Debug for IndexAudit<'_> {
@@ -64,9 +68,9 @@ impl fmt::Debug for IndexAudit<'_> {
 }
 
 impl<'a> IndexAudit<'a> {
-    /// Starts a comparison of everything, or of the channel `only`. Differences count once they
-    /// have persisted for `timeout`, all pages together: a running indexer is always a little
-    /// behind.
+    /// Starts a comparison of everything, or of the channel `only`. Differences of a page count once
+    /// they have persisted for `timeout` since they were first seen: a running indexer is always a
+    /// little behind. All pages together wait for at most twelve times as long.
     pub fn new(
         store: &'a Store,
         index: &'a MessageIndex,
@@ -74,8 +78,8 @@ impl<'a> IndexAudit<'a> {
         timeout: Duration,
     ) -> Self {
         let after = only.map(|channel| (channel.clone(), MessageId::new("")));
-        let deadline = Instant::now() + timeout;
-        Self { store, index, only, after, done: false, deadline }
+        let left = timeout * PAGES_AWAITED;
+        Self { store, index, only, after, done: false, timeout, left }
     }
 
     /// Returns the differences of the next page, and its number of messages; `None` after the last.
@@ -97,15 +101,25 @@ impl<'a> IndexAudit<'a> {
         self.done = bound.is_none();
         self.after = bound.or(self.after.take());
         let read = kept.items.len();
-        let mut drifts = compare(&kept.items, &found.items);
+        let drifts = self.persisting(compare(&kept.items, &found.items)).await?;
+        Ok(Some((drifts, read)))
+    }
+
+    /// Returns the differences of a page that a running indexer does not repair in time.
+    async fn persisting(
+        &mut self,
+        mut drifts: BTreeMap<Key, Drift>,
+    ) -> Result<BTreeMap<Key, Drift>, ReplicaError> {
+        let (seen, patience) = (Instant::now(), self.timeout.min(self.left));
         while !drifts.is_empty() {
             drifts = self.again(drifts.into_keys().collect()).await?;
-            if Instant::now() >= self.deadline {
+            if seen.elapsed() >= patience {
                 break;
             }
             tokio::time::sleep(PAUSE).await;
         }
-        Ok(Some((drifts, read)))
+        self.left = self.left.saturating_sub(seen.elapsed());
+        Ok(drifts)
     }
 
     async fn stored_part(&self) -> Result<Part<Wanted>, ReplicaError> {

@@ -13,6 +13,8 @@ mod pages;
 mod position;
 mod purge;
 mod rebuild;
+mod slots;
+mod spares;
 mod state;
 mod writer;
 
@@ -25,7 +27,7 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::outage::Availability;
 use chatkeep_core::panics::Panicked;
 use chatkeep_core::time::SharedClock;
-use chatkeep_index::search::{IndexError, MessageIndex, MessageWriter, WriterOptions};
+use chatkeep_index::search::{IndexError, MessageIndex, WriterOptions};
 use chatkeep_store::{Store, StoreError};
 use tokio::sync::{Notify, watch};
 
@@ -33,16 +35,17 @@ pub use audit::{Drift, IndexAudit};
 pub use changes::{changes_to, put_message};
 pub use position::LogPosition;
 pub use purge::Purger;
+pub use slots::{folders, is_used};
+pub use spares::SpareIndexes;
 pub use state::{ReplicaPhase, ReplicaState, ReplicaWork};
 
+use slots::{OpenedSlot, SLOTS, SlotLock};
 use writer::SharedWriter;
 
 /// Page size of reading the store, in messages.
 const PAGE: u32 = 2_000;
 /// Number of messages after which a filling index is saved to disk.
 const SAVE: u64 = 100_000;
-/// Maximum number of replicas in one data folder: processes on one machine may share it.
-const SLOTS: usize = 64;
 
 /// Error of a replica.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +69,12 @@ pub enum ReplicaError {
     /// Every slot of the data folder is taken.
     #[error("{} processes already have a search index in {}", SLOTS, .0.display())]
     Full(PathBuf),
+    /// Another process has the folder.
+    #[error("another process uses the search index in {}", .0.display())]
+    Used(PathBuf),
+    /// A folder could not be locked or deleted.
+    #[error("cannot use the folder of the search index")]
+    Folder(#[from] std::io::Error),
 }
 
 /// A search replica. Clones share it.
@@ -74,7 +83,11 @@ pub struct Replica {
     store: Store,
     clock: SharedClock,
     index: MessageIndex,
+    /// Folder of the first replica of the data folder.
+    first: PathBuf,
     folder: PathBuf,
+    /// Held as long as anything of the process has the replica.
+    _lock: Arc<SlotLock>,
     writer: SharedWriter,
     state: Arc<watch::Sender<ReplicaState>>,
     wake: Arc<Notify>,
@@ -116,8 +129,34 @@ impl Replica {
         clock: SharedClock,
         options: WriterOptions,
     ) -> Result<Self, ReplicaError> {
-        let opened = tokio::task::spawn_blocking(move || open_slot(&folder, options));
-        let (folder, index, writer) = opened.await??;
+        let opened = slots::open(&folder, options).await?;
+        Ok(Self::new(store, clock, folder, opened, options))
+    }
+
+    /// Opens the replica in `folder` itself, for a command that does the work of a process.
+    ///
+    /// # Errors
+    /// Fails when another process has it, or the index cannot be read or written.
+    #[boxed]
+    pub async fn open_first(
+        store: Store,
+        folder: PathBuf,
+        clock: SharedClock,
+    ) -> Result<Self, ReplicaError> {
+        let options = WriterOptions::default();
+        let opened = slots::open_one(&folder, options).await?;
+        let opened = opened.ok_or_else(|| ReplicaError::Used(folder.clone()))?;
+        Ok(Self::new(store, clock, folder, opened, options))
+    }
+
+    fn new(
+        store: Store,
+        clock: SharedClock,
+        first: PathBuf,
+        opened: OpenedSlot,
+        options: WriterOptions,
+    ) -> Self {
+        let OpenedSlot { folder, lock, index, writer } = opened;
         let state = ReplicaState { messages: index.doc_count(), ..ReplicaState::default() };
         let address = folder.display().to_string();
         let replica = Self {
@@ -125,13 +164,15 @@ impl Replica {
             store,
             clock,
             index: index.clone(),
+            first,
             folder,
+            _lock: Arc::new(lock),
             writer: SharedWriter::new(index, writer, options),
             state: Arc::new(watch::Sender::new(state)),
             wake: Arc::default(),
         };
         replica.note_position();
-        Ok(replica)
+        replica
     }
 
     /// Returns the index, for searches.
@@ -179,6 +220,20 @@ impl Replica {
         Purger { writer: self.writer.clone() }
     }
 
+    /// Returns the task that deletes indexes of the data folder which no process has any more.
+    pub fn spares(&self) -> SpareIndexes {
+        SpareIndexes::new(self.first.clone())
+    }
+
+    /// Deletes all other indexes of the data folder that no process has at this moment.
+    ///
+    /// # Errors
+    /// Fails when the data folder fails.
+    #[boxed]
+    pub async fn delete_spares(&self) -> Result<(), ReplicaError> {
+        spares::delete_now(self.first.clone()).await
+    }
+
     /// Returns its lag behind the log: the age of the oldest change that it has not read.
     ///
     /// # Errors
@@ -211,58 +266,5 @@ impl Replica {
                 (state.position, state.filled) = (last.at, *filled);
             }
         });
-    }
-}
-
-/// Returns the folders of all replicas of a data folder, by the folder of the first.
-///
-/// # Errors
-/// Fails when the data folder cannot be read.
-pub fn folders(first: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for number in 1..=SLOTS {
-        let folder = slot(first, number);
-        if folder.try_exists()? {
-            found.push(folder);
-        }
-    }
-    Ok(found)
-}
-
-fn slot(first: &Path, number: usize) -> PathBuf {
-    if number == 1 {
-        return first.to_path_buf();
-    }
-    let mut name = first.file_name().unwrap_or_default().to_owned();
-    name.push(format!("-{number}"));
-    first.with_file_name(name)
-}
-
-fn open_slot(
-    first: &Path,
-    options: WriterOptions,
-) -> Result<(PathBuf, MessageIndex, MessageWriter), ReplicaError> {
-    for number in 1..=SLOTS {
-        let folder = slot(first, number);
-        let opened = MessageIndex::open(&folder)
-            .and_then(|index| index.writer(options).map(|writer| (index, writer)));
-        match opened {
-            Ok((index, writer)) => return Ok((folder, index, writer)),
-            Err(IndexError::WriterBusy) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Err(ReplicaError::Full(first.to_path_buf()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn replicas_of_one_data_folder_lie_beside_each_other() {
-        let first = Path::new("/data/index");
-        assert_eq!(slot(first, 1), Path::new("/data/index"));
-        assert_eq!(slot(first, 3), Path::new("/data/index-3"));
     }
 }

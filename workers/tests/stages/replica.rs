@@ -7,7 +7,10 @@ use std::time::Duration;
 use chatkeep_core::time::{Clock as _, SharedClock};
 use chatkeep_emulator::{Event, Media as File, Post};
 use chatkeep_store::{IndexRequest, MediaReason};
-use chatkeep_workers::replica::{Drift, IndexAudit, LogPosition, Replica, ReplicaPhase};
+use chatkeep_workers::periodic::PeriodicJob as _;
+use chatkeep_workers::replica::{
+    Drift, IndexAudit, LogPosition, Replica, ReplicaError, ReplicaPhase,
+};
 use proptest::test_runner::TestRunner;
 use tokio_util::sync::CancellationToken;
 
@@ -153,6 +156,70 @@ async fn rows_of_the_log_that_concern_no_message_cost_no_commit_each() {
     .await;
     stop.cancel();
     running.await.unwrap();
+}
+
+#[tokio::test]
+async fn an_audit_waits_for_what_came_while_it_took_long() {
+    let (bench, group) = Bench::with_group().await;
+    let replica = replica(&bench).await;
+    replica.catch_up().await.unwrap();
+    let (index, timeout) = (replica.index(), Duration::from_secs(5));
+    let mut audit = IndexAudit::new(&bench.store, &index, None, timeout);
+    skip(timeout * 2).await;
+    bench.store_all(&bench.said_by_bob(&group, 3)).await;
+    let indexed = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        replica.catch_up().await.unwrap();
+    };
+    let (compared, ()) = tokio::join!(audit.next(), indexed);
+    assert_eq!(compared.unwrap(), Some((BTreeMap::new(), 3)));
+}
+
+#[tokio::test]
+async fn an_index_that_no_process_has_is_deleted_after_two_looks() {
+    let (bench, group) = Bench::with_group().await;
+    bench.store_all(&bench.said_by_bob(&group, 3)).await;
+    let [first, second, third] =
+        [replica(&bench).await, replica(&bench).await, replica(&bench).await];
+    let folders = [&first, &second, &third].map(|replica| replica.folder().to_path_buf());
+    for replica in [&first, &second, &third] {
+        replica.catch_up().await.unwrap();
+    }
+    let (spares, stop) = (second.spares(), CancellationToken::new());
+    let look = async || {
+        spares.run(&stop).await.unwrap();
+        folders.each_ref().map(|folder| folder.exists())
+    };
+    drop(third);
+    assert_eq!(look().await, [true; 3], "it may come again");
+    let third = replica(&bench).await;
+    assert_eq!(third.folder(), folders[2]);
+    assert_eq!(look().await, [true; 3], "it has come again");
+    drop((first, third));
+    assert_eq!(look().await, [true; 3]);
+    assert_eq!(look().await, [false, true, false]);
+    let again = replica(&bench).await;
+    assert_eq!(again.folder(), folders[0], "the lowest number that is free");
+    again.catch_up().await.unwrap();
+    assert_eq!(found(&again), found(&second));
+    // A command does not wait.
+    drop(second);
+    again.delete_spares().await.unwrap();
+    assert_eq!(folders.each_ref().map(|folder| folder.exists()), [true, false, false]);
+}
+
+#[tokio::test]
+async fn a_command_takes_the_first_index_or_none() {
+    let (bench, _) = Bench::with_group().await;
+    let folder = bench.folder.path().join("index");
+    let open = async || {
+        let clock = Arc::clone(&bench.clock) as SharedClock;
+        Replica::open_first(bench.store.clone(), folder.clone(), clock).await
+    };
+    let replica = replica(&bench).await;
+    assert!(matches!(open().await, Err(ReplicaError::Used(used)) if used == folder));
+    drop(replica);
+    assert_eq!(open().await.unwrap().folder(), folder);
 }
 
 #[tokio::test]

@@ -86,3 +86,19 @@ fn a_folder_that_another_process_prepares_is_busy() {
     fs::write(dir.join("g1/index-version"), "1").unwrap();
     assert!(matches!(MessageIndex::open(dir), Err(IndexError::WriterBusy)));
 }
+
+#[test]
+fn an_index_is_deleted_unless_somebody_writes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = &folder.path().join("index");
+    let index = with_one_message(dir);
+    let writer = index.writer(WriterOptions::default()).unwrap();
+    assert!(!MessageIndex::delete(dir).unwrap());
+    drop(writer);
+    let rebuild = generation::lock_rebuild(dir).unwrap();
+    assert!(!MessageIndex::delete(dir).unwrap());
+    drop(rebuild);
+    assert!(MessageIndex::delete(dir).unwrap());
+    assert!(!dir.exists());
+    assert_eq!(MessageIndex::open(dir).unwrap().doc_count(), 0, "a new one");
+}
