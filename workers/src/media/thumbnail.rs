@@ -85,7 +85,10 @@ fn make(picture: &[u8], side: u32) -> Result<Bytes, image::ImageError> {
     let mut decoder = reader.into_decoder()?;
     limits.reserve(decoder.total_bytes())?;
     let orientation = decoder.orientation()?;
-    let mut small = DynamicImage::from_decoder(decoder)?.thumbnail(side, side);
+    let picture = DynamicImage::from_decoder(decoder)?;
+    // Never larger than the picture is.
+    let side = side.min(picture.width().max(picture.height()));
+    let mut small = picture.thumbnail(side, side);
     small.apply_orientation(orientation);
     let mut jpeg = Vec::new();
     small.to_rgb8().write_with_encoder(JpegEncoder::new_with_quality(&mut jpeg, QUALITY))?;
@@ -110,6 +113,8 @@ mod tests {
     fn a_thumbnail_is_small_and_keeps_its_form() {
         let small = image::load_from_memory(&make(&png(2_000, 1_000), SIDE).unwrap()).unwrap();
         assert_eq!((small.width(), small.height()), (480, 240));
+        let small = image::load_from_memory(&make(&png(16, 12), SIDE).unwrap()).unwrap();
+        assert_eq!((small.width(), small.height()), (16, 12), "never larger");
     }
 
     #[tokio::test]

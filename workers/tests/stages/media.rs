@@ -141,6 +141,9 @@ async fn a_file_that_cannot_be_had_says_why() {
     let large = || File::new("application/pdf", vec![0; usize::try_from(MAX_BYTES).unwrap() + 1]);
     let cases = [
         (Post::Image(film(MediaState::Expired)), MediaStatus::Expired, "gone_from_platform"),
+        // Whether they are prepared is asked first.
+        (Post::Video(film(MediaState::Expired), 1), MediaStatus::Expired, "gone_from_platform"),
+        (Post::Audio(film(MediaState::Expired), 1), MediaStatus::Expired, "gone_from_platform"),
         (Post::Video(film(MediaState::Failed), 1), MediaStatus::Failed, "transcoding_failed"),
         // One declares its size, the other does not.
         (Post::File(large(), "a.pdf".to_owned()), MediaStatus::Failed, "too_large"),

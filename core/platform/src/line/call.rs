@@ -136,7 +136,6 @@ impl Caller {
             match answer.status() {
                 StatusCode::OK => Ok(answer),
                 StatusCode::ACCEPTED => Err(PlatformError::NotReady),
-                StatusCode::GONE => Err(PlatformError::NotFound),
                 status => {
                     let headers = answer.headers().clone();
                     let body = bounded_body(answer).await.map_err(failed)?;

@@ -38,7 +38,8 @@ pub(super) fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> P
     debug!(status = status.as_u16(), %reason, "LINE refused a call");
     match status {
         StatusCode::UNAUTHORIZED => PlatformError::Unauthorized,
-        StatusCode::NOT_FOUND => PlatformError::NotFound,
+        // Content that is not kept any more is gone.
+        StatusCode::NOT_FOUND | StatusCode::GONE => PlatformError::NotFound,
         StatusCode::BAD_REQUEST if says("reply token") => PlatformError::InvalidReplyToken,
         // "You have reached your monthly limit.": no reasonable wait helps.
         StatusCode::TOO_MANY_REQUESTS if says("monthly limit") => PlatformError::QuotaExceeded,
@@ -135,6 +136,7 @@ mod tests {
         assert_eq!(code(400, "The request body has 1 error(s)"), "platform_error");
         assert_eq!(code(401, "Authentication failed."), "unauthorized");
         assert_eq!(code(404, "Not found"), "not_found");
+        assert_eq!(code(410, "Gone"), "not_found");
         assert_eq!(code(500, "Internal Server Error"), "unknown_outcome");
     }
 }

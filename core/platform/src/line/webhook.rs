@@ -1,6 +1,6 @@
 //! Splitting of a webhook body into envelopes, parsing only the fields that routing needs.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use chatkeep_core::event::{Envelope, PlatformKind};
 use chatkeep_core::id::{EventId, UntrustedId, UserId};
@@ -89,19 +89,25 @@ impl<'a> WebhookBody<'a> {
         id.checked().ok()
     }
 
-    /// Returns the events as envelopes for the bus.
+    /// Returns the events as envelopes for the bus, each once.
     pub fn envelopes(&self, bot: &str, received_at: Timestamp) -> Vec<Envelope> {
-        let mut seen: HashSet<EventId> = HashSet::with_capacity(self.events.len());
-        let envelope = |raw: &RawValue| {
+        let mut seen: HashMap<EventId, &RawValue> = HashMap::with_capacity(self.events.len());
+        let envelope = |raw: &'a RawValue| {
             // An event whose head cannot be parsed is still stored.
             let head = Head::of(raw.get());
+            let has_own_id = head.webhook_event_id.is_some();
             let mut id = event_id(head.webhook_event_id, raw);
-            if seen.contains(&id) {
+            if let Some(other) = seen.get(&id) {
+                if has_own_id && is_repeated(other, raw) {
+                    return None;
+                }
                 // Two events of one body with one id are two events; some senders do that.
                 id = EventId::new(format!("{id}:{}", digest(raw)));
             }
-            seen.insert(id.clone());
-            Envelope {
+            if seen.insert(id.clone(), raw).is_some() && has_own_id {
+                return None;
+            }
+            Some(Envelope {
                 v: Envelope::VERSION,
                 id,
                 platform: PlatformKind::Line,
@@ -110,9 +116,9 @@ impl<'a> WebhookBody<'a> {
                 channel: head.source.as_ref().and_then(Source::chat_id),
                 received_at: received_at.millis(),
                 raw: raw.to_owned(),
-            }
+            })
         };
-        self.events.iter().copied().map(envelope).collect()
+        self.events.iter().copied().filter_map(envelope).collect()
     }
 }
 
@@ -123,6 +129,20 @@ fn event_id(own: Option<UntrustedId>, raw: &RawValue) -> EventId {
         Some(id) if id.as_str().len() <= LONGEST => id,
         _ => EventId::new(format!("sha256:{}", digest(raw))),
     }
+}
+
+/// Returns whether two events are the same, delivered twice.
+fn is_repeated(one: &RawValue, other: &RawValue) -> bool {
+    let without_delivery = |raw: &RawValue| {
+        let mut event: serde_json::Value = serde_json::from_str(raw.get()).ok()?;
+        event.as_object_mut()?.remove("deliveryContext");
+        Some(event)
+    };
+    // `true` and `false` differ by a character; larger differences are not worth parsing.
+    let is_as_long = one.get().len().abs_diff(other.get().len()) <= 1;
+    one.get() == other.get()
+        || is_as_long
+            && without_delivery(one).is_some_and(|one| Some(one) == without_delivery(other))
 }
 
 fn digest(raw: &RawValue) -> String {
@@ -188,6 +208,23 @@ mod tests {
     }
 
     #[test]
+    fn an_event_that_a_body_repeats_is_one() {
+        let event = |redelivered: bool, text: &str| {
+            format!(
+                r#"{{"webhookEventId":"A","deliveryContext":{{"isRedelivery":{redelivered}}},
+                     "message":{{"id":"1","text":"{text}"}}}}"#
+            )
+        };
+        let body = |events: &[String]| format!(r#"{{"events":[{}]}}"#, events.join(","));
+        let (once, again, other) = (event(false, "x"), event(true, "x"), event(false, "y"));
+        for repeated in [&once, &again] {
+            assert_eq!(envelopes(&body(&[once.clone(), repeated.clone()])).len(), 1);
+        }
+        let all = envelopes(&body(&[once.clone(), other.clone(), once, other]));
+        assert_eq!(all.len(), 2);
+    }
+
+    #[test]
     fn a_body_holds_so_many_events_and_no_more() {
         let body = |event: &str, count: usize| {
             format!(r#"{{"events":[{}{event}]}}"#, format!("{event},").repeat(count - 1))
@@ -195,7 +232,7 @@ mod tests {
         assert_eq!(envelopes(&body("1", FEW_EVENTS)).len(), FEW_EVENTS);
         assert!(WebhookBody::parse(body("1", FEW_EVENTS + 1).as_bytes()).is_err());
         let event = r#"{"webhookEventId":"01","source":{"type":"group","groupId":"C1"}}"#;
-        assert_eq!(envelopes(&body(event, 30_000)).len(), 30_000);
+        assert_eq!(WebhookBody::parse(body(event, 30_000).as_bytes()).unwrap().len(), 30_000);
     }
 
     #[test]
