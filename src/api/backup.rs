@@ -31,7 +31,7 @@ pub(super) struct DeleteQuery {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DeletedView {
-    /// Number of messages that were or would be deleted.
+    /// Number of messages that were or would be deleted; what was unsent before does not count.
     deleted_count: i64,
     /// Bytes that were or would be freed, media included.
     freed_bytes: i64,

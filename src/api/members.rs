@@ -78,7 +78,7 @@ enum SettableRole {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ErasedView {
-    /// Number of erased messages.
+    /// Number of erased messages; what was unsent before does not count.
     erased_count: i64,
     /// Bytes that were freed, media included.
     freed_bytes: i64,

@@ -7,10 +7,11 @@ use chatkeep_store::{
 };
 use futures_util::future::join_all;
 
-use super::{Fixture, at, on_both, said};
+use super::{Fixture, at, on_both, said, unsent};
 
 on_both!(
     a_small_job_is_claimed_by_whoever_begins_it,
+    a_job_counts_what_was_not_unsent_before,
     what_is_to_be_removed_is_barred_from_the_beginning,
     a_large_job_is_for_one_worker_at_a_time,
     many_workers_do_everything_once,
@@ -113,6 +114,15 @@ async fn a_small_job_is_claimed_by_whoever_begins_it(fixture: Fixture) {
     assert_eq!(found, Some(job));
     assert_eq!(fixture.store.jobs().channel_job(&"C2".into(), "j").await.unwrap(), None);
     assert!(fixture.store.jobs().claim_job("B", WHY, at(CLAIM + 200)).await.unwrap().is_none());
+}
+
+async fn a_job_counts_what_was_not_unsent_before(fixture: Fixture) {
+    group(&fixture, 3).await;
+    fixture.keep(&[unsent("C1", "m0", 30), unsent("C1", "m2", 30)], 31).await;
+    let (job, _) = begin(&fixture, "j", erasure(), 50).await;
+    let job = work(&fixture, &job, "A", 10, 101).await.unwrap();
+    assert_eq!((job.done, job.total, job.status), (1, 1, JobStatus::Done));
+    assert_eq!(fixture.value("SELECT COUNT(*) FROM messages WHERE sender_id = 'U2'").await, "0");
 }
 
 async fn what_is_to_be_removed_is_barred_from_the_beginning(fixture: Fixture) {

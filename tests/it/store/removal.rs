@@ -9,6 +9,7 @@ use super::{Fixture, at, change, edited, on_both, said, sized, unsent};
 
 on_both!(
     what_is_counted_is_what_is_freed,
+    what_was_unsent_before_is_not_counted,
     many_batches_lower_every_counter,
     usage_never_rises_or_falls_below_nothing,
     a_deleted_time_stays_deleted,
@@ -103,6 +104,15 @@ async fn three_subscribers(fixture: &Fixture) {
     fixture
         .keep(&[unsent("C1", "m11", 390), edited("C1", "m12", 391, "longer than it was")], 392)
         .await;
+}
+
+async fn what_was_unsent_before_is_not_counted(fixture: Fixture) {
+    three_subscribers(&fixture).await;
+    let (_, messages) = fixture.counters("C1").await;
+    let (told, _) = fixture.store.messages().count_before(&"C1".into(), at(800)).await.unwrap();
+    let removed = delete(&fixture, 800).await;
+    assert_eq!((messages, told, removed.counted), (11, 11, 11));
+    assert_eq!(removed.messages.len(), 12, "the tombstone goes, too");
 }
 
 async fn what_is_counted_is_what_is_freed(fixture: Fixture) {

@@ -289,14 +289,13 @@ async fn progress(
     removed: &Removed,
     now: Timestamp,
 ) -> Result<Option<JobRow>, StoreError> {
-    let count = i64::try_from(removed.messages.len()).unwrap_or(i64::MAX);
     let (last, at) = (i64::from(removed.last), now.millis());
     Ok(tx
         .fetch_optional(
             query_as(PROGRESS)
                 .bind(&job.id)
                 .bind(worker)
-                .bind(count)
+                .bind(removed.counted)
                 .bind(removed.bytes)
                 .bind(at + CLAIM_MS)
                 .bind(last)

@@ -31,6 +31,8 @@ use crate::query::{query, query_as};
 pub struct Removed {
     /// Message ids.
     pub messages: Vec<MessageId>,
+    /// Number of those that counted as messages: what was unsent before did not.
+    pub counted: i64,
     /// Bytes that they counted for, their media included.
     pub bytes: i64,
     /// `true` if nothing is left to remove.
@@ -52,7 +54,9 @@ const OF_IMPORT: &str = rows!("import_id = $1 AND channel_id = $2 ORDER BY messa
 const OF_PERSON: &str = rows!("channel_id = $1 AND sender_id = $4 AND sent_at < $2 LIMIT $3");
 
 const COUNT: &str = "
-    SELECT COUNT(*), CAST(COALESCE(SUM(COALESCE(OCTET_LENGTH(m.content), 0)
+    SELECT CAST(COALESCE(SUM(CASE WHEN m.unsent_at IS NULL AND NOT m.skipped THEN 1 ELSE 0 END), 0)
+                AS BIGINT),
+           CAST(COALESCE(SUM(COALESCE(OCTET_LENGTH(m.content), 0)
                                       + COALESCE(OCTET_LENGTH(m.earlier_texts), 0)), 0) AS BIGINT),
            CAST(COALESCE(SUM(f.bytes), 0) AS BIGINT)
     FROM messages m
@@ -189,12 +193,13 @@ pub(crate) async fn remove(
     let rows = choose(tx).await?;
     let last = i64::try_from(rows.len()).unwrap_or(i64::MAX) < i64::from(limit);
     let mut states = Vec::with_capacity(rows.len());
-    let mut bytes = 0;
+    let (mut bytes, mut counted) = (0, 0);
     for row in rows {
         let id = MessageId::new(row.message.message_id.clone());
         let origin = origin_of(&row.message)?;
         let state = row.state()?;
         bytes += state.bytes();
+        counted += i64::from(state.counts());
         let stored_at = state.backed_up_at.unwrap_or(now);
         let before = Counted::of(&state, origin.as_ref());
         ledger.charge_message(channel, stored_at, before.as_ref(), None);
@@ -218,7 +223,8 @@ pub(crate) async fn remove(
     save_ledger(tx, &ledger, now).await?;
     resume(tx, &BTreeSet::from([channel.clone()]), now).await?;
     record_retractions(tx, &BTreeSet::from([channel])).await?;
-    Ok(Removed { messages: states.into_iter().map(|(id, _)| id).collect(), bytes, last })
+    let messages = states.into_iter().map(|(id, _)| id).collect();
+    Ok(Removed { messages, counted, bytes, last })
 }
 
 async fn take_messages(
