@@ -19,7 +19,7 @@ use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
 use super::frame::{Frame, rendered};
-use super::labels::person_name;
+use super::labels::{PEOPLE, person_name};
 use super::visitor::{Asked, Visitor};
 
 /// Rows of a page.
@@ -94,6 +94,9 @@ pub(super) async fn page(
     let channels = std::slice::from_ref(access.channel());
     let names = console.services.members.names(&access.caller, channels).await?;
     let names: PeopleNames = names.into_iter().collect();
+    let people = names.iter().map(|(user, name)| (user.clone(), name.clone())).collect();
+    let people =
+        console.services.members.latest(access.channel(), people, &form.person, PEOPLE).await?;
     let (rows, next) = form.rows(&console, &access, (dates, &names)).await?;
     let channel = Heading::of_page(&console, &visitor, &access, Tab::Settings).await?;
     let language = visitor.language;
@@ -102,7 +105,7 @@ pub(super) async fn page(
         parts: form.parts(&channel.path, language),
         part: form.show.name(),
         kinds: form.kinds(language),
-        people: form.people(&names, language),
+        people: form.people(people, language),
         today: dates.day(dates.now).to_string(),
         hint: language.text(form.show.hint()),
         next: next.map(|cursor| LogForm { cursor, ..form.clone() }.address(&channel.path)),
@@ -211,13 +214,13 @@ impl LogForm {
         }
     }
 
-    fn people(&self, names: &PeopleNames, language: Language) -> Vec<LogChoice> {
-        let choice = |(user, name): (&UserId, &Option<String>)| LogChoice {
+    fn people(&self, people: Vec<(UserId, Option<String>)>, language: Language) -> Vec<LogChoice> {
+        let choice = |(user, name): (UserId, Option<String>)| LogChoice {
             chosen: user.as_str() == self.person,
-            value: user.as_str().to_owned(),
-            label: person_name(name.clone(), language),
+            value: user.into_string(),
+            label: person_name(name, language),
         };
-        let mut people: Vec<_> = names.iter().map(choice).collect();
+        let mut people: Vec<_> = people.into_iter().map(choice).collect();
         people.sort_by(|one, other| (&one.label, &one.value).cmp(&(&other.label, &other.value)));
         people
     }

@@ -14,6 +14,8 @@ use super::picture::person_picture;
 
 /// Number of colours of people.
 const HUES: u8 = 8;
+/// Maximum number of people that a filter offers; whom it has chosen is one of them.
+pub(super) const PEOPLE: usize = 100;
 
 /// Returns a name, if something of it can be seen.
 pub(super) fn visible(name: Option<String>) -> Option<String> {

@@ -18,7 +18,7 @@ use super::dates::Dates;
 use super::error::PageError;
 use super::form::count;
 use super::frame::{Frame, rendered};
-use super::labels::{context_path, hue, initial, kind_key, name_of, picture_of, summary};
+use super::labels::{PEOPLE, context_path, hue, initial, kind_key, name_of, picture_of, summary};
 use super::search_form::{Chip, SearchForm};
 use super::text::{Piece, matched};
 use super::visitor::{Asked, Visitor};
@@ -178,7 +178,9 @@ async fn names(
     language: Language,
 ) -> Result<Vec<FilterChoice>, PageError> {
     let channels = std::slice::from_ref(access.without_reading());
-    let senders = console.services.members.senders(&access.caller, channels).await?;
+    let members = &console.services.members;
+    let senders = members.senders(&access.caller, channels).await?;
+    let people = members.latest(&channels[0], senders.people, chosen, PEOPLE).await?;
     let choice = |(user, label): (UserId, String)| FilterChoice {
         chosen: user.as_str() == chosen,
         value: user.into_string(),
@@ -192,7 +194,7 @@ async fn names(
         let bot = language.text("bot-name");
         (user, name.map_or_else(|| bot.clone(), |name| format!("{bot} ({name})")))
     };
-    let mut people: Vec<_> = senders.people.into_iter().map(person).map(choice).collect();
+    let mut people: Vec<_> = people.into_iter().map(person).map(choice).collect();
     people.sort_by(|one, other| one.label.cmp(&other.label));
     people.extend(senders.bots.into_iter().map(bot).map(choice));
     Ok(people)

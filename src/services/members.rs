@@ -1,5 +1,6 @@
 //! Members of channels.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::slice;
 
@@ -228,6 +229,32 @@ impl MemberService {
         };
         let bots = bots.into_iter().map(shown).collect();
         Ok(ChannelSenders { people: self.names(caller, channels).await?, bots })
+    }
+
+    /// Returns at most `limit` of these people of a channel: those who wrote last before those who
+    /// wrote nothing, and whoever is `chosen` in any case.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    #[boxed]
+    pub async fn latest(
+        &self,
+        channel: &ChannelId,
+        mut people: Vec<(UserId, Option<String>)>,
+        chosen: &str,
+        limit: usize,
+    ) -> Result<Vec<(UserId, Option<String>)>, ServiceError> {
+        if people.len() <= limit {
+            return Ok(people);
+        }
+        let ids: Vec<_> = people.iter().map(|(user, _)| user.clone()).collect();
+        let last = self.store.members().last_messages(slice::from_ref(channel), &ids).await?;
+        people.sort_by_cached_key(|(user, name)| {
+            let is_other = user.as_str() != chosen;
+            (is_other, Reverse(last.get(user).copied()), name.is_none(), name.clone())
+        });
+        people.truncate(limit);
+        Ok(people)
     }
 
     /// Returns the time of the newest message of each of these people in these channels that the

@@ -20,8 +20,8 @@ use super::super::form::{Done, FormErrors, limit_hint};
 use super::super::frame::{Frame, rendered_as};
 use super::super::once::PostedOnce;
 use super::super::visitor::{Asked, Visitor};
-use super::reach::{ChatChoice, chosen};
-use super::{Section, SectionLink, chats, dates, keys};
+use super::reach::{ChatChoice, SentChats, chosen};
+use super::{Section, SectionLink, dates, keys, offered_chats};
 
 /// Key as the form sends it.
 #[derive(Debug, Default, Deserialize)]
@@ -31,6 +31,8 @@ pub(super) struct KeyForm {
     scope: Vec<String>,
     reach: String,
     chat: Vec<String>,
+    /// Ids or addresses of chats that are not offered.
+    others: String,
     /// Last day on which it works.
     end: String,
     /// First day of the messages that it reads.
@@ -88,7 +90,8 @@ async fn show(
 ) -> Result<Response, PageError> {
     let language = visitor.language;
     visitor.scoped::<ManageKeys>(console)?;
-    let (chats, dates) = (chats(console, visitor).await?, dates(console, visitor).await?);
+    let chats = offered_chats(console, visitor).await?;
+    let dates = dates(console, visitor).await?;
     let option = |scope: Scope| ScopeOption {
         name: scope.name(),
         meaning: keys::meaning(scope, language),
@@ -98,7 +101,7 @@ async fn show(
         frame: visitor.frame(language.text("key-new")),
         sections: Section::Keys.links(language),
         scopes: Scope::ALL.into_iter().map(option).collect(),
-        choice: ChatChoice::new(&chats, form.reach == "all", &form.chat, language),
+        choice: ChatChoice::new(&chats, form.chats(), language),
         today: dates.day(dates.now).to_string(),
         name_hint: limit_hint(KEY_NAME, language),
         form,
@@ -127,6 +130,10 @@ pub(super) async fn create(
 }
 
 impl KeyForm {
+    fn chats(&self) -> SentChats<'_> {
+        SentChats { reach: &self.reach, ticked: &self.chat, others: &self.others }
+    }
+
     /// Returns the key that the form asks for; its days begin and end in that zone.
     fn draft(&self, zone: Tz, language: Language) -> Result<KeyDraft, FormErrors> {
         let wrong = |field| FormErrors::in_field(field, language.text("defect-no-day"), language);
@@ -142,7 +149,7 @@ impl KeyForm {
         Ok(KeyDraft {
             name: self.name.clone(),
             scopes,
-            channels: chosen(&self.reach, &self.chat, language)?,
+            channels: chosen(self.chats(), language)?,
             not_before: since.and_then(|day| beginning(day, zone)),
             expires_at: end.and_then(|day| beginning(day, zone)),
             pseudonyms: Some(pseudonyms),

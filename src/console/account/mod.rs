@@ -134,10 +134,24 @@ fn id_of<I: From<String>>(text: String) -> Result<I, PageError> {
     if text.contains('\0') { Err(PageError::NotInAccount) } else { Ok(text.into()) }
 }
 
-/// Returns the visitor's chats.
+/// Chats that a form offers.
+#[derive(Debug)]
+struct OfferedChats {
+    list: Vec<Channel>,
+    /// True if the visitor has more of them.
+    is_cut: bool,
+}
+
+/// Returns the visitor's chats, as many as a form offers.
+async fn offered_chats(console: &Console, visitor: &Visitor) -> Result<OfferedChats, PageError> {
+    let (chats, next) = console.services.channels.page(&visitor.caller()?, CHATS, None).await?;
+    let list = chats.into_iter().map(Masked::into_row).collect();
+    Ok(OfferedChats { list, is_cut: next.is_some() })
+}
+
+/// Returns the visitor's chats, as far as pages know their names.
 async fn chats(console: &Console, visitor: &Visitor) -> Result<Vec<Channel>, PageError> {
-    let (chats, _) = console.services.channels.page(&visitor.caller()?, CHATS, None).await?;
-    Ok(chats.into_iter().map(Masked::into_row).collect())
+    Ok(offered_chats(console, visitor).await?.list)
 }
 
 /// Returns the name of a chat.

@@ -4,8 +4,8 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_i18n::Language;
 use chatkeep_store::Channel;
 
-use super::super::form::FormErrors;
-use super::name_of;
+use super::super::form::{FormErrors, count};
+use super::{CHATS, OfferedChats, name_of};
 
 /// Choice as a form shows it.
 #[derive(Debug)]
@@ -13,6 +13,26 @@ pub(super) struct ChatChoice {
     /// True for all chats, later ones included.
     pub(super) all: bool,
     pub(super) chats: Vec<ChatOption>,
+    /// Field for chats that are not offered; `None` where all are.
+    pub(super) others: Option<OtherChats>,
+}
+
+/// Field for ids of chats.
+#[derive(Debug)]
+pub(super) struct OtherChats {
+    pub(super) value: String,
+    pub(super) hint: String,
+}
+
+/// Chats as a form sends them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SentChats<'a> {
+    /// `all` or `chosen`.
+    pub(super) reach: &'a str,
+    /// Ids of those that were ticked.
+    pub(super) ticked: &'a [String],
+    /// Ids or addresses of others, as typed.
+    pub(super) others: &'a str,
 }
 
 /// A chat to choose.
@@ -26,38 +46,56 @@ pub(super) struct ChatOption {
 impl ChatChoice {
     /// Creates the choice among the visitor's chats. Chosen ones that are not among them stay
     /// chosen, with their id as a name.
-    pub(super) fn new(own: &[Channel], all: bool, chosen: &[String], language: Language) -> Self {
+    pub(super) fn new(offered: &OfferedChats, sent: SentChats<'_>, language: Language) -> Self {
+        let (own, chosen) = (&offered.list, sent.ticked);
         let option = |chat: &Channel| ChatOption {
             id: chat.id.to_string(),
             name: name_of(chat, language),
             chosen: chosen.iter().any(|id| id == chat.id.as_str()),
         };
         let known = |id: &&String| own.iter().any(|chat| chat.id.as_str() == **id);
-        let others = chosen.iter().filter(|id| !known(id)).map(|id| ChatOption {
+        let gone = chosen.iter().filter(|id| !known(id)).map(|id| ChatOption {
             id: id.clone(),
             name: id.clone(),
             chosen: true,
         });
-        Self { all, chats: own.iter().map(option).chain(others).collect() }
+        let others = offered.is_cut.then(|| OtherChats {
+            value: sent.others.to_owned(),
+            hint: language.format("reach-others-text", &[("count", count(CHATS))]),
+        });
+        let chats = own.iter().map(option).chain(gone).collect();
+        Self { all: sent.reach == "all", chats, others }
     }
 }
 
-/// Returns the chats that a form names: `reach` is `all` or `chosen`, with a `chat` for each.
+/// Returns the chats that a form names; `None` for all.
 ///
 /// # Errors
 /// Returns the sentence about a choice of none.
 pub(super) fn chosen(
-    reach: &str,
-    chats: &[String],
+    sent: SentChats<'_>,
     language: Language,
 ) -> Result<Option<Vec<String>>, FormErrors> {
-    match reach {
-        "all" => Ok(None),
-        _ if chats.is_empty() => {
-            Err(FormErrors::in_field("/channelIds", language.text("reach-none-chosen"), language))
-        }
-        _ => Ok(Some(chats.to_vec())),
+    if sent.reach == "all" {
+        return Ok(None);
     }
+    let mut chats = sent.ticked.to_vec();
+    for other in sent.others.split([' ', ',', '\t', '\n', '\r']).map(id_in) {
+        if !other.is_empty() && !chats.iter().any(|chat| chat == other) {
+            chats.push(other.to_owned());
+        }
+    }
+    if chats.is_empty() {
+        let sentence = language.text("reach-none-chosen");
+        return Err(FormErrors::in_field("/channelIds", sentence, language));
+    }
+    Ok(Some(chats))
+}
+
+/// Returns the id of a chat of which that or the address of a page was typed.
+fn id_in(typed: &str) -> &str {
+    let path = typed.split_once("/c/").map_or(typed, |(_, path)| path);
+    path.split(['/', '?', '#']).next().unwrap_or_default()
 }
 
 /// Returns the names of the chats that something is limited to.
@@ -81,21 +119,40 @@ pub(super) fn names(
 mod tests {
     use super::*;
 
+    fn sent<'a>(reach: &'a str, ticked: &'a [String], others: &'a str) -> SentChats<'a> {
+        SentChats { reach, ticked, others }
+    }
+
     #[test]
     fn a_form_names_all_chats_or_some() {
         let ids = ["C1".to_owned()];
-        let all = chosen("all", &ids, Language::English).unwrap();
-        let some = chosen("chosen", &ids, Language::English).unwrap();
+        let all = chosen(sent("all", &ids, "C2"), Language::English).unwrap();
+        let some = chosen(sent("chosen", &ids, " "), Language::English).unwrap();
         assert_eq!((all, some), (None, Some(ids.to_vec())));
         for reach in ["chosen", "", "x"] {
-            let errors = chosen(reach, &[], Language::English).unwrap_err();
+            let errors = chosen(sent(reach, &[], " "), Language::English).unwrap_err();
             assert!(errors.of_field("/channelIds").is_some(), "{reach}");
         }
     }
 
     #[test]
+    fn chats_that_are_not_offered_are_typed() {
+        let typed = "C2, https://chat.test/c/C3/search?q=a\nC1 https://chat.test/c/C4";
+        let ids = chosen(sent("chosen", &["C1".to_owned()], typed), Language::English).unwrap();
+        assert_eq!(ids.unwrap(), ["C1", "C2", "C3", "C4"]);
+    }
+
+    #[test]
     fn chosen_chats_that_are_gone_stay_chosen() {
-        let choice = ChatChoice::new(&[], false, &["Cgone".to_owned()], Language::English);
-        assert!(choice.chats[0].chosen && choice.chats[0].name == "Cgone");
+        let ticked = ["Cgone".to_owned()];
+        let offered = |is_cut| OfferedChats { list: Vec::new(), is_cut };
+        let choice = |is_cut| {
+            ChatChoice::new(&offered(is_cut), sent("chosen", &ticked, "C9"), Language::English)
+        };
+        let whole = choice(false);
+        assert!(whole.chats[0].chosen && whole.chats[0].name == "Cgone");
+        assert!(whole.others.is_none());
+        let others = choice(true).others.unwrap();
+        assert!(others.value == "C9" && others.hint.contains("200"), "{}", others.hint);
     }
 }

@@ -20,10 +20,10 @@ use super::super::form::{Done, FormErrors, Posted, limit_hint};
 use super::super::frame::{Frame, rendered_as};
 use super::super::once::PostedOnce;
 use super::super::visitor::Visitor;
-use super::reach::{ChatChoice, chosen};
+use super::reach::{ChatChoice, SentChats, chosen};
 use super::secret::NewSecret;
 use super::webhooks::{WebhookCard, event, limits};
-use super::{Section, SectionLink, chats, dates, id_of, refused, webhook_path, wrong_with};
+use super::{Section, SectionLink, dates, id_of, offered_chats, refused, webhook_path, wrong_with};
 
 /// Webhook as the form sends it.
 #[derive(Debug, Default, Deserialize)]
@@ -34,6 +34,8 @@ pub(super) struct WebhookForm {
     event: Vec<String>,
     reach: String,
     chat: Vec<String>,
+    /// Ids or addresses of chats that are not offered.
+    others: String,
     /// Version of the webhook that the form was filled with; empty for a new one.
     version: String,
 }
@@ -117,9 +119,10 @@ async fn show(
     let language = visitor.language;
     let webhook = subject.webhook();
     visitor.scoped::<ManageWebhooks>(console)?;
-    let (mut chats, dates) = (chats(console, visitor).await?, dates(console, visitor).await?);
+    let mut chats = offered_chats(console, visitor).await?;
+    let dates = dates(console, visitor).await?;
     let bounds = webhook.map_or_else(Bounds::full, |webhook| webhook.bounds.clone());
-    chats.retain(|chat| bounds.sees(&chat.id));
+    chats.list.retain(|chat| bounds.sees(&chat.id));
     let option = |kind: OutboxEventKind| EventOption {
         name: kind.name(),
         words: event(kind.name(), language),
@@ -135,11 +138,11 @@ async fn show(
         sections: Section::Webhooks.links(language),
         events: events.map(option).collect(),
         limits: limits(&bounds, dates),
-        choice: ChatChoice::new(&chats, form.reach == "all", &form.chat, language),
+        choice: ChatChoice::new(&chats, form.chats(), language),
         description_hint: limit_hint(WEBHOOK_DESCRIPTION, language),
         back: webhook.map_or(list, |webhook| webhook_path(&webhook.id)),
         is_new: webhook.is_none(),
-        present: subject.changed().map(|webhook| WebhookCard::of(webhook, &chats, dates)),
+        present: subject.changed().map(|webhook| WebhookCard::of(webhook, &chats.list, dates)),
         form,
         errors,
     };
@@ -233,6 +236,10 @@ fn version(webhook: &Webhook) -> String {
 }
 
 impl WebhookForm {
+    fn chats(&self) -> SentChats<'_> {
+        SentChats { reach: &self.reach, ticked: &self.chat, others: &self.others }
+    }
+
     fn of(webhook: &Webhook) -> Self {
         let chats = webhook.channels.as_deref();
         let reach = if chats.is_none() { "all" } else { "chosen" };
@@ -243,6 +250,7 @@ impl WebhookForm {
             reach: reach.to_owned(),
             version: version(webhook),
             chat: chats.unwrap_or_default().iter().map(ToString::to_string).collect(),
+            others: String::new(),
         }
     }
 
@@ -250,7 +258,7 @@ impl WebhookForm {
         Ok(WebhookDraft {
             url: self.url.trim().to_owned(),
             events: self.event.iter().filter_map(|name| OutboxEventKind::parse(name)).collect(),
-            channels: chosen(&self.reach, &self.chat, language)?,
+            channels: chosen(self.chats(), language)?,
             enabled: true,
             description: self.description.clone(),
         })

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use chatkeep_i18n::Language;
+use chatkeep_store::PresenceEvidenceKind;
 use reqwest::StatusCode;
 use serde_json::Value;
 
 use super::{GROUP, MINUTE, PLAIN, START, Scene, now};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
-use crate::store::{at, said};
+use crate::store::{at, item, said};
 
 /// Returns a page without the hashes in the names of its files and in its position in the news.
 pub(super) fn settled(page: &str) -> String {
@@ -330,4 +331,23 @@ async fn news_are_told_as_they_come() {
     let left = "UPDATE members SET left_at = 9999999999999 WHERE user_id = 'Umember'".to_owned();
     scene.stack.sql(left).await;
     while news.chunk().await.unwrap().is_some() {}
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn filters_offer_those_who_wrote_last_and_who_is_chosen() {
+    let scene = Scene::new().await;
+    let silent = |n: usize| format!("Usilent{n:03}");
+    let joined = (0..150)
+        .map(|n| item(GROUP, 1, PresenceEvidenceKind::Joined(silent(n).as_str().into())))
+        .collect::<Vec<_>>();
+    scene.store.members().record_presence(&joined, at(3)).await.unwrap();
+    for path in ["search?sender=Usilent149&q=message", "activity-log?person=Usilent149"] {
+        let page = scene.open(&format!("/c/{GROUP}/{path}")).await.body;
+        let people = page.matches("<option value=\"Usilent").count();
+        assert!((90..100).contains(&people), "{people}: {page}");
+        assert!(page.contains("<option value=\"Usilent149\" selected>"), "{page}");
+        for writer in ["Uowner", "Uadmin", "Umember"] {
+            assert!(page.contains(&format!("<option value=\"{writer}\"")), "{writer}: {page}");
+        }
+    }
 }
