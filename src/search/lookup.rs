@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::heavy::{CALLERS, LIGHT};
@@ -70,6 +71,39 @@ pub struct SearchReader {
     pub me: Option<UserId>,
 }
 
+/// Names of whoever may have written in some channels. Clones share them.
+#[derive(Clone, Debug)]
+pub struct KnownNames(Arc<HashMap<String, BTreeSet<UserId>>>);
+
+impl KnownNames {
+    /// Reads the names of people of these channels, of those whose messages were imported into them,
+    /// and of the bots that wrote there.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    #[boxed]
+    pub async fn of(store: &Store, channels: &[ChannelId]) -> Result<Self, StoreError> {
+        let mut senders = store.members().names_in(channels).await?;
+        senders.extend(store.members().bots_in(channels).await?);
+        let fold = move || {
+            let mut known: HashMap<String, BTreeSet<UserId>> = HashMap::new();
+            for (user, name) in senders {
+                let name = name.map(|name| folded(&name)).filter(|name| !name.is_empty());
+                if let Some(name) = name {
+                    known.entry(name).or_default().insert(user);
+                }
+            }
+            known
+        };
+        Ok(Self(Arc::new(CALLERS.run(fold).await)))
+    }
+
+    /// Returns the users of a name, which is compared as texts are searched.
+    fn users(&self, name: &str) -> Option<Vec<UserId>> {
+        Some(self.0.get(&folded(name))?.iter().cloned().collect())
+    }
+}
+
 /// Senders with their names.
 struct Senders {
     people: Vec<(UserId, Option<String>)>,
@@ -79,20 +113,14 @@ struct Senders {
 }
 
 impl ParsedQuery {
-    /// Resolves the names in `from:` for that user, who sees people as they are.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    #[boxed]
-    pub async fn named_people(
-        &self,
-        store: &Store,
-        user: &UserId,
-        channels: &[ChannelId],
-    ) -> Result<QueryPeople, StoreError> {
-        let me = Some(user.clone());
-        let reader = SearchReader { mask: Mask::none(), bot_name: None, me };
-        self.people(store, &reader, channels).await
+    /// Resolves the names in `from:` for that user, who sees people as they are. Names that nobody
+    /// has are left out.
+    pub fn named_people(&self, known: &KnownNames, user: &UserId) -> BTreeMap<String, Vec<UserId>> {
+        let users = |name: &str| {
+            let users = if is_me(name) { vec![user.clone()] } else { known.users(name)? };
+            Some((name.to_owned(), users))
+        };
+        self.names().into_iter().filter_map(users).collect()
     }
 
     /// Resolves the names in `from:`: people of these channels, those whose messages were
@@ -167,6 +195,11 @@ fn searchable(message: &StoredMessage) -> Cow<'_, str> {
     message.content.as_ref().and_then(Content::searchable).unwrap_or_default()
 }
 
+/// Returns whether a name in `from:` means whoever asks.
+fn is_me(name: &str) -> bool {
+    name.eq_ignore_ascii_case("me")
+}
+
 fn resolved(names: Vec<String>, senders: Senders) -> QueryPeople {
     let Senders { people, bots, bot_name, me } = senders;
     let ids: HashSet<UserId> = people.iter().chain(&bots).map(|(user, _)| user.clone()).collect();
@@ -180,7 +213,7 @@ fn resolved(names: Vec<String>, senders: Senders) -> QueryPeople {
         .collect();
     let mut found = QueryPeople::default();
     for name in names {
-        if let Some(me) = me.as_ref().filter(|_| name.eq_ignore_ascii_case("me")) {
+        if let Some(me) = me.as_ref().filter(|_| is_me(&name)) {
             found.people.insert(name, vec![me.clone()]);
             continue;
         }

@@ -1,6 +1,6 @@
 //! Comparison of a batch of messages with queries of users, as a search by each of them would.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
@@ -8,7 +8,7 @@ use chatkeep_store::{Store, StoreError};
 use chrono_tz::Tz;
 
 use super::CompareError;
-use crate::{BatchQuery, MessageBatch, ParsedQuery, REACH, SearchError};
+use crate::{BatchQuery, KnownNames, MessageBatch, ParsedQuery, SearchError};
 
 /// Query of a user.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,10 @@ pub struct UserQuery<'a> {
     /// Those of them that the user may read and that the batch has messages of.
     pub within: &'a [ChannelId],
 }
+
+/// Names of whoever may have written the messages of a batch, by the channels of a query: most
+/// queries of one user have the same.
+type NamesOfBatch = HashMap<Vec<ChannelId>, KnownNames>;
 
 /// Matcher of queries with batches of messages. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -63,10 +67,10 @@ impl SearchMatcher {
         });
         let rough = batch.hits(rough.collect()).await;
         let mut found = rough.into_iter().map(places).collect::<Result<Vec<_>, _>>()?;
-        let mut exact = Vec::new();
+        let (mut exact, mut names) = (Vec::new(), NamesOfBatch::new());
         for (nth, (parsed, asked)) in parsed.iter().zip(queries).enumerate() {
             let Some(parsed) = parsed.as_ref().filter(|_| !found[nth].is_empty()) else { continue };
-            if let Some(query) = self.exact(parsed, asked).await? {
+            if let Some(query) = self.exact(parsed, asked, &mut names).await? {
                 exact.push((nth, query));
             }
         }
@@ -86,6 +90,7 @@ impl SearchMatcher {
         &self,
         parsed: &ParsedQuery,
         asked: &UserQuery<'_>,
+        names: &mut NamesOfBatch,
     ) -> Result<Option<BatchQuery>, StoreError> {
         if parsed.times() == (None, None) && parsed.names().is_empty() {
             return Ok(None);
@@ -98,7 +103,7 @@ impl SearchMatcher {
             _ => None,
         };
         let parsed = zoned.as_ref().unwrap_or(parsed);
-        let people = self.people(parsed, asked).await?;
+        let people = self.people(parsed, asked, names).await?;
         Ok(Some(parsed.within(asked.within.to_vec(), &people)))
     }
 
@@ -108,19 +113,25 @@ impl SearchMatcher {
         Ok(channel.map_or(self.time_zone, |channel| channel.zone(self.time_zone)))
     }
 
-    /// Returns the users of the names in a query, among all whom its user may know there.
+    /// Returns the users of the names in a query, among whoever may have written in these channels.
+    /// What the others of its user's people are called changes nothing: they wrote nothing here.
     async fn people(
         &self,
         parsed: &ParsedQuery,
         asked: &UserQuery<'_>,
+        names: &mut NamesOfBatch,
     ) -> Result<BTreeMap<String, Vec<UserId>>, StoreError> {
         if parsed.names().is_empty() {
             return Ok(BTreeMap::new());
         }
-        let channels = self.store.channels().names_of(asked.user, asked.channels, REACH).await?;
-        let channels: Vec<_> = channels.into_iter().map(|channel| channel.id).collect();
         // Readers of pseudonyms have no saved searches.
-        Ok(parsed.named_people(&self.store, asked.user, &channels).await?.people)
+        if let Some(known) = names.get(asked.within) {
+            return Ok(parsed.named_people(known, asked.user));
+        }
+        let known = KnownNames::of(&self.store, asked.within).await?;
+        let people = parsed.named_people(&known, asked.user);
+        names.insert(asked.within.to_vec(), known);
+        Ok(people)
     }
 }
 
@@ -134,6 +145,12 @@ fn places(found: Result<Vec<usize>, SearchError>) -> Result<Vec<usize>, SearchEr
 
 #[cfg(test)]
 mod tests {
+    use chatkeep_core::config::Database;
+    use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
+    use chatkeep_core::profile::Profile;
+    use chatkeep_core::time::Timestamp;
+    use chatkeep_store::{PresenceEvidence, PresenceEvidenceKind};
+
     use super::*;
 
     #[test]
@@ -143,5 +160,39 @@ mod tests {
         let away = SearchError::Unavailable("full".to_owned());
         assert_eq!(places(Err(away.clone())), Err(away));
         assert_eq!(places(Ok(vec![3])), Ok(vec![3]));
+    }
+
+    #[tokio::test]
+    async fn names_are_read_once_for_a_batch_and_its_channels() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&Database::Sqlite, folder.path(), 2).await.unwrap();
+        let at = Timestamp::from_millis;
+        let joined = |channel: &str, user: &str| PresenceEvidence {
+            channel: ChannelRef { id: channel.into(), kind: ChannelKind::Group },
+            platform: PlatformKind::Line,
+            bot: "main".to_owned(),
+            at: at(1),
+            kind: PresenceEvidenceKind::Present(user.into()),
+        };
+        let members = [joined("C1", "U1"), joined("C2", "U2")];
+        store.members().record_presence(&members, at(1)).await.unwrap();
+        let called = async |name: &str, time: i64| {
+            let profile =
+                Profile { display_name: name.to_owned(), picture_url: None, language: None };
+            let profiles = ["U1", "U2"].map(|user| (UserId::from(user), Some(profile.clone())));
+            store.members().save_profiles(&profiles.into(), at(time)).await.unwrap();
+        };
+        called("Ann", 2).await;
+        let matcher = SearchMatcher::new(store.clone(), Tz::UTC);
+        let parsed = matcher.parse("from:ann").unwrap();
+        let mut names = NamesOfBatch::new();
+        let ann = |user: &str| BTreeMap::from([("ann".to_owned(), vec![UserId::from(user)])]);
+        let (one, other) = (["C1".into()], ["C2".into()]);
+        assert_eq!(matcher.people(&parsed, &one, &mut names).await.unwrap(), ann("U1"));
+        assert_eq!(matcher.people(&parsed, &other, &mut names).await.unwrap(), ann("U2"));
+        called("Zoe", 3).await;
+        assert_eq!(matcher.people(&parsed, &one, &mut names).await.unwrap(), ann("U1"), "known");
+        let mut next = NamesOfBatch::new();
+        assert_eq!(matcher.people(&parsed, &one, &mut next).await.unwrap(), BTreeMap::new());
     }
 }

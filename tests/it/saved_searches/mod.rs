@@ -13,7 +13,9 @@ use std::task::Poll;
 use chatkeep_core::id::{ChannelId, MessageId, SavedSearchId, UserId};
 use chatkeep_core::time::SystemClock;
 use chatkeep_search::saved_searches::SavedSearchFollower;
-use chatkeep_search::{ParsedQuery, SearchFallback, SearchRequest, SearchService, Sort};
+use chatkeep_search::{
+    KnownNames, ParsedQuery, SearchFallback, SearchRequest, SearchService, Sort,
+};
 use chatkeep_store::{
     Bookmark, FeedReader, NewSavedSearch, OutboxEventKind, SavedSearchChange, SearchEvent,
     SearchEventState, Store,
@@ -165,8 +167,8 @@ impl World {
             _ => Tz::UTC,
         };
         let parsed = ParsedQuery::parse(&saved.query, zone).unwrap();
-        let people =
-            parsed.named_people(self.store(), &saved.user, &channels).await.unwrap().people;
+        let known = KnownNames::of(self.store(), &channels).await.unwrap();
+        let people = parsed.named_people(&known, &saved.user);
         let first = SearchRequest::new(parsed, channels, 100_000);
         let request = SearchRequest { people, sort: Sort::Newest, ..first };
         let found = self.search.find(request).await.unwrap();
