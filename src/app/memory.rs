@@ -82,18 +82,32 @@ const fn machine() -> u64 {
     u64::MAX
 }
 
-/// Returns the memory in bytes that a process may use: the least limit of its control groups, or
-/// that of the machine.
+/// Returns the memory in bytes that a process may use: the least limit of its control groups, of
+/// either version, or that of the machine.
 fn available(root: &Path, machine: u64) -> u64 {
     let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
     let groups = read(root.join("proc/self/cgroup"));
-    let group = groups.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
-    let limit = |group: &Path| {
-        let file = root.join("sys/fs/cgroup").join(group).join("memory.max");
-        read(file).trim().parse::<u64>().ok()
-    };
-    let limits = Path::new(group).ancestors().filter_map(limit);
+    let limits = groups.lines().filter_map(control_group).flat_map(|(mount, file, group)| {
+        let folder = root.join("sys/fs/cgroup").join(mount);
+        let limit =
+            move |group: &Path| read(folder.join(group).join(file)).trim().parse::<u64>().ok();
+        Path::new(group).ancestors().filter_map(limit)
+    });
     limits.fold(machine, u64::min)
+}
+
+/// Returns the folder of a hierarchy that bounds memory, the file with its limit, and the path of the
+/// process' group, of a line of `/proc/self/cgroup`: `0::/path` in version 2, in version 1
+/// `number:controllers:/path`.
+fn control_group(line: &str) -> Option<(&'static str, &'static str, &str)> {
+    let (number, rest) = line.split_once(':')?;
+    let (controllers, path) = rest.split_once(':')?;
+    let path = path.trim_start_matches('/');
+    if number == "0" && controllers.is_empty() {
+        return Some(("", "memory.max", path));
+    }
+    let bounds_memory = controllers.split(',').any(|controller| controller == "memory");
+    bounds_memory.then_some(("memory", "memory.limit_in_bytes", path))
 }
 
 #[cfg(test)]
@@ -117,6 +131,21 @@ mod tests {
         write("sys/fs/cgroup/system.slice/memory.max", "4194304\n");
         assert_eq!(available(root.path(), 8 * MIB), 4 * MIB);
         assert_eq!(available(root.path(), 2 * MIB), 2 * MIB);
+    }
+
+    #[test]
+    fn a_limit_of_control_groups_of_version_1_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("proc/self/cgroup", "11:cpu,cpuacct:/a\n5:memory:/a/b\n0::/a\n");
+        write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+        assert_eq!(available(root.path(), 8 * MIB), 8 * MIB);
+        write("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "4194304\n");
+        assert_eq!(available(root.path(), 8 * MIB), 4 * MIB);
     }
 
     #[test]
