@@ -188,11 +188,17 @@ mod tests {
         let mut names = NamesOfBatch::new();
         let ann = |user: &str| BTreeMap::from([("ann".to_owned(), vec![UserId::from(user)])]);
         let (one, other) = (["C1".into()], ["C2".into()]);
+        let user = UserId::from("U3");
+        let of = |within| UserQuery { user: &user, query: "from:ann", channels: None, within };
+        let (one, other) = (of(&one), of(&other));
         assert_eq!(matcher.people(&parsed, &one, &mut names).await.unwrap(), ann("U1"));
         assert_eq!(matcher.people(&parsed, &other, &mut names).await.unwrap(), ann("U2"));
         called("Zoe", 3).await;
         assert_eq!(matcher.people(&parsed, &one, &mut names).await.unwrap(), ann("U1"), "known");
         let mut next = NamesOfBatch::new();
         assert_eq!(matcher.people(&parsed, &one, &mut next).await.unwrap(), BTreeMap::new());
+        let me = matcher.parse("from:me").unwrap();
+        let owner = BTreeMap::from([("me".to_owned(), vec![user.clone()])]);
+        assert_eq!(matcher.people(&me, &one, &mut next).await.unwrap(), owner);
     }
 }
