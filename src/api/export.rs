@@ -103,15 +103,15 @@ impl IntoResponse for Document {
     }
 }
 
-/// Returns the media types of documents with their schema. Generated clients read bytes whatever the
-/// media type, and may write them into a file.
+/// Returns the media types of documents with their schema. That of JSON Lines is one of bytes: clients
+/// of generators take it for no text, and read the others by it, too.
 pub(super) fn documents() -> Vec<(&'static str, Option<RefOr<Schema>>)> {
-    let bytes = || {
-        let format = SchemaFormat::KnownFormat(KnownFormat::Binary);
-        ObjectBuilder::new().schema_type(Type::String).format(Some(format))
+    let schema = |format: Format| {
+        let binary = SchemaFormat::KnownFormat(KnownFormat::Binary);
+        let binary = (format == Format::Jsonl).then_some(binary);
+        ObjectBuilder::new().schema_type(Type::String).format(binary)
     };
-    let kinds = Format::ALL.map(Format::content_type);
-    kinds.map(|kind| (kind, Some(bytes().into()))).to_vec()
+    Format::ALL.map(|format| (format.content_type(), Some(schema(format).into()))).to_vec()
 }
 
 impl Output for Document {

@@ -73,9 +73,9 @@ pub struct SearchReader {
 
 /// Names of whoever may have written in some channels. Clones share them.
 #[derive(Clone, Debug)]
-pub struct KnownNames(Arc<HashMap<String, BTreeSet<UserId>>>);
+pub struct SenderNames(Arc<HashMap<String, BTreeSet<UserId>>>);
 
-impl KnownNames {
+impl SenderNames {
     /// Reads the names of people of these channels, of those whose messages were imported into them,
     /// and of the bots that wrote there.
     ///
@@ -115,7 +115,11 @@ struct Senders {
 impl ParsedQuery {
     /// Resolves the names in `from:` for that user, who sees people as they are. Names that nobody
     /// has are left out.
-    pub fn named_people(&self, known: &KnownNames, user: &UserId) -> BTreeMap<String, Vec<UserId>> {
+    pub fn named_people(
+        &self,
+        known: &SenderNames,
+        user: &UserId,
+    ) -> BTreeMap<String, Vec<UserId>> {
         let users = |name: &str| {
             let users = if is_me(name) { vec![user.clone()] } else { known.users(name)? };
             Some((name.to_owned(), users))

@@ -162,7 +162,7 @@ async fn shown(
         limit: limit_hint(limits::TEXT, language),
         words_hint: language.text("texts-words-hint"),
         preview,
-        address: console.services.links.channel(access.channel()),
+        address: console.services.assistant.link(access),
         bot_initial: initial(&language.text("bot-name")),
         bot: language.text("bot-name"),
         form,

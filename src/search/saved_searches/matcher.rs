@@ -8,7 +8,7 @@ use chatkeep_store::{Store, StoreError};
 use chrono_tz::Tz;
 
 use super::CompareError;
-use crate::{BatchQuery, KnownNames, MessageBatch, ParsedQuery, SearchError};
+use crate::{BatchQuery, MessageBatch, ParsedQuery, SearchError, SenderNames};
 
 /// Query of a user.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub struct UserQuery<'a> {
 
 /// Names of whoever may have written the messages of a batch, by the channels of a query: most
 /// queries of one user have the same.
-type NamesOfBatch = HashMap<Vec<ChannelId>, KnownNames>;
+type NamesOfBatch = HashMap<Vec<ChannelId>, SenderNames>;
 
 /// Matcher of queries with batches of messages. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -128,7 +128,7 @@ impl SearchMatcher {
         if let Some(known) = names.get(asked.within) {
             return Ok(parsed.named_people(known, asked.user));
         }
-        let known = KnownNames::of(&self.store, asked.within).await?;
+        let known = SenderNames::of(&self.store, asked.within).await?;
         let people = parsed.named_people(&known, asked.user);
         names.insert(asked.within.to_vec(), known);
         Ok(people)

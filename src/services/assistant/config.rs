@@ -94,6 +94,12 @@ impl AssistantSettings {
 }
 
 impl AssistantService {
+    /// Returns the address that the bot gives to people of the channel; `None` where the service has no
+    /// public one.
+    pub fn link(&self, access: &SettingsAccess) -> Option<String> {
+        self.assistants.link_of(access.channel())
+    }
+
     /// Returns the settings.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use chatkeep_core::id::{ChannelId, MessageId, SavedSearchId, UserId};
 use chatkeep_core::time::SystemClock;
 use chatkeep_search::saved_searches::SavedSearchFollower;
 use chatkeep_search::{
-    KnownNames, ParsedQuery, SearchFallback, SearchRequest, SearchService, Sort,
+    ParsedQuery, SearchFallback, SearchRequest, SearchService, SenderNames, Sort,
 };
 use chatkeep_store::{
     Bookmark, FeedReader, NewSavedSearch, OutboxEventKind, SavedSearchChange, SearchEvent,
@@ -167,7 +167,7 @@ impl World {
             _ => Tz::UTC,
         };
         let parsed = ParsedQuery::parse(&saved.query, zone).unwrap();
-        let known = KnownNames::of(self.store(), &channels).await.unwrap();
+        let known = SenderNames::of(self.store(), &channels).await.unwrap();
         let people = parsed.named_people(&known, &saved.user);
         let first = SearchRequest::new(parsed, channels, 100_000);
         let request = SearchRequest { people, sort: Sort::Newest, ..first };
