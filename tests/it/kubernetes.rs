@@ -62,7 +62,7 @@ fn strings(list: &Value) -> Vec<String> {
     strings.map(|one| one.as_str().unwrap().to_owned()).collect()
 }
 
-/// What the cluster offers to pods, and what is outside of it.
+/// Servers inside and outside of the cluster that pods use.
 struct Cluster {
     objects: Objects,
     line: Emulator,

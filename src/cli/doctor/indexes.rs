@@ -24,9 +24,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// Sentences about what is not compared.
 #[derive(Debug, Default)]
 pub(super) struct LeftOut {
-    /// What could not be read.
+    /// Indexes that could not be read.
     pub unchecked: Vec<String>,
-    /// What need not be compared.
+    /// Indexes that need not be compared.
     pub skipped: Vec<String>,
 }
 

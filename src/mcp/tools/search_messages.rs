@@ -93,7 +93,7 @@ pub(crate) struct HitsOutput {
     /// People whose names are close to one of those.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     did_you_mean: Vec<PersonRow>,
-    /// What to write instead.
+    /// Advice on the query.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hints: Vec<String>,
     /// Periods without backup: silence there means nothing.

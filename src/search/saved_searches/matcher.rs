@@ -114,7 +114,7 @@ impl SearchMatcher {
     }
 
     /// Returns the users of the names in a query, among whoever may have written in these channels.
-    /// What the others of its user's people are called changes nothing: they wrote nothing here.
+    /// Names of the user's other people change nothing: they wrote nothing here.
     async fn people(
         &self,
         parsed: &ParsedQuery,

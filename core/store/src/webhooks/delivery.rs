@@ -56,7 +56,7 @@ pub enum DeliveryFailure {
     Redirect,
     /// It responded with 410.
     Gone,
-    /// What the delivery is about was deleted.
+    /// The message that the delivery is about was deleted.
     MessageGone,
     /// Its address is not one that is called.
     ForbiddenAddress,
