@@ -7,7 +7,7 @@ use chatkeep_core::time::Timestamp;
 use chatkeep_http::{HttpError, PublicUrl, Query};
 use chatkeep_services::Services;
 use chatkeep_services::access::{ChannelAccess, Member, Owner, ReadMessages, WriteBackup};
-use chatkeep_store::{ChannelJob, Coverage, MediaReason};
+use chatkeep_store::{ChannelJob, Coverage, MediaReason, MediaStatus};
 use chatkeep_view::GapView;
 use chatkeep_view::when::When;
 use serde::{Deserialize, Serialize};
@@ -65,8 +65,8 @@ pub(super) struct CoverageView {
 /// Number of media files that are not stored for one reason.
 #[derive(Serialize, ToSchema)]
 struct MissingMedia {
-    /// Status of the files: `skipped`, `failed` or `expired`.
-    status: String,
+    /// Status of the files.
+    status: MediaStatus,
     /// Reason; null when the status says enough.
     reason: Option<MediaReason>,
     /// Number of files.

@@ -67,7 +67,8 @@ pub(super) struct ExportView {
     id: String,
     /// ID of the channel.
     channel_id: ChannelId,
-    /// Format of the document: `jsonl`, `csv` or `html`.
+    /// Format of the document.
+    #[schema(value_type = FormatParam)]
     format: String,
     /// Time from which on the messages were sent; null without a limit.
     from: Option<Timestamp>,

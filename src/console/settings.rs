@@ -236,7 +236,7 @@ fn facts(coverage: &Coverage, dates: Dates) -> Vec<Fact> {
 
 impl Fact {
     fn lost(missing: &MissingMedia, language: Language) -> Self {
-        let label = language.text(&format!("media-{}", missing.status));
+        let label = language.text(&format!("media-{}", missing.status.name()));
         let value = language.format("coverage-files", &[("count", missing.count.into())]);
         Self { label, value }
     }

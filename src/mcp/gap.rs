@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
@@ -19,9 +18,6 @@ use super::time::AnswerZone;
 const GAPS: usize = 10;
 /// Maximum number of channels that are named for one gap.
 const CHANNELS: usize = 3;
-
-/// Duration below which a gap is none.
-const MOMENT: Duration = Duration::from_secs(1);
 
 /// Reason of a time whose messages were deleted, or removed because of their age.
 const REMOVED: &str = "removed";
@@ -70,8 +66,7 @@ impl GapRows {
     /// Creates the rows of one channel's gaps.
     pub(super) fn of_channel(gaps: &ChannelGaps, zone: AnswerZone) -> Self {
         let of = gaps.of.iter().flat_map(|(_, gaps)| gaps.clone());
-        let of = of.filter(is_shown).collect();
-        let (of, omitted) = newest(of, |gap: &Gap| gap);
+        let (of, omitted) = newest(of.collect(), |gap: &Gap| gap);
         let begun = gaps.begun.iter().map(|(_, begin)| until(*begin, BEFORE_BACKUP, zone));
         let removed = gaps.removed.iter().map(|(_, before)| until(*before, REMOVED, zone));
         let rows = unreadable(gaps, zone).into_iter().chain(begun).chain(removed);
@@ -89,7 +84,7 @@ impl GapRows {
         let mut joined: Vec<(Gap, Vec<&ChannelId>)> = Vec::new();
         let mut places = HashMap::new();
         for (channel, gaps) in &gaps.of {
-            for gap in gaps.iter().filter(|gap| is_shown(gap)) {
+            for gap in gaps {
                 let key = (gap.from, gap.to, gap.reason);
                 let at = *places.entry(key).or_insert_with(|| {
                     joined.push((gap.clone(), Vec::new()));
@@ -164,13 +159,6 @@ fn newest<T>(mut gaps: Vec<T>, gap: impl Fn(&T) -> &Gap) -> (Vec<T>, usize) {
     (gaps, omitted)
 }
 
-/// Returns false for a gap of less than a second, as between a join and a subscription, in which
-/// nothing is known to be missing.
-fn is_shown(gap: &Gap) -> bool {
-    let is_moment = gap.to.is_some_and(|to| to.since(gap.from) < MOMENT);
-    !is_moment || gap.skipped.is_some_and(|count| count > 0)
-}
-
 /// Creates the row of the time that the key may not read, if the answer is about it.
 fn unreadable(gaps: &ChannelGaps, zone: AnswerZone) -> Option<MissingTime> {
     gaps.unreadable.map(|start| until(start, NOT_READABLE, zone))
@@ -229,13 +217,12 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_there_is_told_and_moments_are_not() {
+    fn what_cannot_be_there_is_told() {
         let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
-        let moment = Gap { to: Some(at(20)), ..gap(20, None, GapReason::Unsubscribed, None) };
-        let skipped = Gap { skipped: Some(1), reason: GapReason::Quota, ..moment.clone() };
+        let skipped = gap(20, Some(20), GapReason::Quota, Some(1));
         let (one, other) = (ChannelId::from("C1"), ChannelId::from("C2"));
         let gaps = ChannelGaps {
-            of: vec![(one.clone(), vec![moment, skipped])],
+            of: vec![(one.clone(), vec![skipped])],
             begun: vec![(one, at(20)), (other, at(7))],
             unreadable: Some(at(9)),
             ..ChannelGaps::default()

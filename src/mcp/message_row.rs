@@ -81,7 +81,7 @@ impl MessageRow {
         let row = Self {
             id: message.id.to_string(),
             kind: (kind != MessageType::Text).then(|| kind.name().to_owned()),
-            media_status: message.media_status().map(str::to_owned),
+            media_status: message.media_status().map(|status| status.name().to_owned()),
             reply_to: message.quoted.as_ref().map(ToString::to_string),
             edited: message.edited_at.is_some() && message.unsent_at.is_none(),
             unsent: message.unsent_at.is_some(),

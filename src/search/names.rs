@@ -1,6 +1,6 @@
 //! Names in place of ids: the one that a name means, those that it may mean, or those that are
 //! close to it. Names are compared as texts are searched: whatever the case and width of the
-//! letters, their accents, and the script of Chinese characters.
+//! letters, their accents, and the script of Chinese characters; and whatever symbols are around them.
 
 use std::borrow::Borrow;
 
@@ -24,9 +24,23 @@ pub enum NameMatch<T> {
     Unknown(Vec<(T, String)>),
 }
 
-/// Returns a name in the form in which names are equal.
+/// Returns a name in the form in which names are equal: nobody types the flowers around a name, and
+/// many type an `@` before it. A name of nothing else keeps them.
 pub(super) fn folded(name: &str) -> String {
-    SearchText::simplified(name).as_str().trim().to_owned()
+    let simplified = SearchText::simplified(name);
+    let whole = simplified.as_str().trim();
+    let plain = whole.trim_matches(is_ornament);
+    if plain.is_empty() { whole } else { plain }.to_owned()
+}
+
+/// Returns true for punctuation, symbols, emoji and blanks. Marks of scripts that write vowels and
+/// tones above and below letters are none.
+fn is_ornament(c: char) -> bool {
+    let is_sign = c.is_ascii_punctuation()
+        || c.is_whitespace()
+        || matches!(c, '\u{80}'..='\u{BF}' | '\u{2000}'..='\u{2BFF}' | '\u{3000}'..='\u{303F}'
+            | '\u{FE00}'..='\u{FE0F}' | '\u{1F000}'..='\u{1FAFF}' | '\u{E0000}'..='\u{E0FFF}');
+    is_sign && !c.is_alphanumeric()
 }
 
 /// Finds what a text means among these.
@@ -110,12 +124,31 @@ mod tests {
     }
 
     #[test]
+    fn symbols_around_a_name_are_no_part_of_it() {
+        for (name, plain) in [
+            ("Taipei Dragons FC ⚽", "taipei dragons fc"),
+            ("🌸~Ann~🌸", "ann"),
+            ("@Dave", "dave"),
+            ("【公告】大樓", "公告】大樓"),
+            ("แม่🧡", "แม่"),
+            ("佐々", "佐々"),
+            ("1️⃣組", "1️⃣組"),
+            ("👨‍👩‍👧 Family❤️", "family"),
+            ("C++", "c"),
+        ] {
+            assert_eq!(folded(name), folded(plain), "{name}");
+        }
+        assert_ne!(folded("🌸"), folded("🌻"));
+    }
+
+    #[test]
     fn a_name_means_one_several_or_close_ones() {
         assert_eq!(matched("U3", people()), NameMatch::Id("U3"));
         assert_eq!(matched(" Ann ", people()), NameMatch::Name("U1"));
         assert_eq!(matched("小美", people()), NameMatch::Name("import:aa"));
         assert_eq!(matched("陈怡君", people()), NameMatch::Name("U7"));
         assert_eq!(matched("jose", people()), NameMatch::Name("U8"));
+        assert_eq!(matched("@José", people()), NameMatch::Name("U8"));
         let bobs = vec![("U4", "BOB".to_owned()), ("U5", "Bob".to_owned())];
         assert_eq!(matched("bob", people()), NameMatch::Names(bobs));
         let near = |given| match matched(given, people()) {

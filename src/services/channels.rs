@@ -266,7 +266,10 @@ impl ChannelService {
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
     ) -> Result<Coverage, ServiceError> {
-        Ok(self.store.messages().coverage(access.without_reading(), access.not_before()).await?)
+        let (channel, start) = (access.without_reading(), access.not_before());
+        let mut coverage = self.store.messages().coverage(channel, start).await?;
+        coverage.gaps.retain(|gap| !gap.is_moment());
+        Ok(coverage)
     }
 
     async fn settings_of(

@@ -107,7 +107,7 @@ impl MessageService {
             }
             // What is said of the time before the backup says it of the first gap, too.
             let is_before = |gap: &Gap| is_begun && gap.to.is_some_and(|to| to <= begin);
-            let gaps = gaps.into_iter().filter(|gap| !is_before(gap));
+            let gaps = gaps.into_iter().filter(|gap| !is_before(gap) && !gap.is_moment());
             let gaps = Gap::joined(gaps.filter_map(|gap| gap.since(bounds.not_before)));
             if !gaps.is_empty() {
                 found.of.push((channel.clone(), gaps));
@@ -137,6 +137,7 @@ impl MessageService {
     ) -> Result<Vec<Gap>, ServiceError> {
         let from = span.from.max(bounds.not_before);
         let gaps = self.store.messages().gaps(channel, from, span.to).await?;
-        Ok(gaps.into_iter().filter_map(|gap| gap.since(bounds.not_before)).collect())
+        let gaps = gaps.into_iter().filter(|gap| !gap.is_moment());
+        Ok(gaps.filter_map(|gap| gap.since(bounds.not_before)).collect())
     }
 }

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use chatkeep_store::StoredMessage;
+use chatkeep_store::{MediaStatus, StoredMessage};
 use chatkeep_view::pseudonyms::Masked;
 use chatkeep_view::{Links, MessageView};
 use csv::{Terminator, WriterBuilder};
@@ -88,7 +88,7 @@ fn cells(view: MessageView) -> [String; COLUMNS.len()] {
         view.file_name.unwrap_or_default(),
         shown(view.file_size),
         shown(view.duration),
-        view.media_status.unwrap_or_default(),
+        view.media_status.map(MediaStatus::name).unwrap_or_default().to_owned(),
         shown(view.latitude),
         shown(view.longitude),
         view.title.unwrap_or_default(),

@@ -167,7 +167,11 @@ pub(super) async fn head(
     Ok(Head {
         channel: named.map(|channel| export.mask.show(channel)),
         id: channel.as_str().to_owned(),
-        gaps: gaps.into_iter().filter_map(|gap| gap.since(not_before)).collect(),
+        gaps: gaps
+            .into_iter()
+            .filter(|gap| !gap.is_moment())
+            .filter_map(|gap| gap.since(not_before))
+            .collect(),
         zone,
         language,
     })

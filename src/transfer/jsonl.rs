@@ -6,7 +6,9 @@ use chatkeep_core::message::{
     Content, EarlierText, EarlierTexts, MediaInfo, Mention, MessageType, Sticker,
 };
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{ImportedMedia, ImportedMessage, ImportedPerson, MediaReason, StoredMessage};
+use chatkeep_store::{
+    ImportedMedia, ImportedMessage, ImportedPerson, MediaReason, MediaStatus, StoredMessage,
+};
 use chatkeep_view::pseudonyms::Masked;
 use chatkeep_view::{EarlierTextView, Links, MessageView};
 use serde::{Deserialize, Serialize};
@@ -112,7 +114,7 @@ impl Line {
     /// Returns the message whose file the export may include, and the file's type.
     pub(super) fn file(&self) -> Option<(MessageId, String)> {
         let view = &self.view;
-        let stored = view.kind.is_media() && view.media_status.as_deref() == Some("stored");
+        let stored = view.kind.is_media() && view.media_status == Some(MediaStatus::Stored);
         stored.then(|| (view.id.clone(), view.content_type.clone().unwrap_or_default()))
     }
 
@@ -215,13 +217,14 @@ fn stored_text(text: &EarlierTextView) -> Option<EarlierText> {
 
 /// Returns the state of its file here.
 fn media(view: &MessageView) -> ImportedMedia {
-    let status = view.media_status.as_deref().unwrap_or("expired");
-    let (status, reason) = match status {
+    let (status, reason) = match view.media_status {
         // Their files may still be available from the platform, or never were.
-        "pending" | "skipped" | "failed" => (status, None),
-        _ => ("expired", Some(MediaReason::NotInExport)),
+        Some(status @ (MediaStatus::Pending | MediaStatus::Skipped | MediaStatus::Failed)) => {
+            (status, None)
+        }
+        _ => (MediaStatus::Expired, Some(MediaReason::NotInExport)),
     };
-    ImportedMedia { status: status.to_owned(), reason }
+    ImportedMedia { status, reason }
 }
 
 /// Rebuilds the content from the DTO of the REST interface.
@@ -412,7 +415,7 @@ mod tests {
             prop_assert_eq!(read.person().unwrap().display_name, Some("小明".to_owned()));
             let back = read.message(&"C1".into()).unwrap();
             prop_assert_eq!(back.content, Some(json));
-            let status = message.media_status().map(str::to_owned);
+            let status = message.media_status();
             prop_assert_eq!((back.id, back.sent_at, back.kept_at), (message.id, message.sent_at, Some(message.backed_up_at)));
             prop_assert_eq!((back.sender, back.kind, back.quoted), (message.sender.map(|s| s.id), message.kind, message.quoted));
             prop_assert_eq!((back.edited_at, back.unsent_at, back.is_bot), (message.edited_at, None, true));

@@ -6,15 +6,18 @@
 //! that is missing here does not compile in a DTO.
 
 /// Types of the domain that DTOs have as fields; the schema of each is named `<type>Schema`.
-const DOMAIN: [&str; 25] = [
+const DOMAIN: [&str; 28] = [
     "ChannelId",
     "ChannelKind",
     "ChannelStatus",
+    "DeliveryFailure",
     "DeliveryStatus",
     "DisabledReason",
+    "GapReason",
     "KeyId",
     "KeywordMatch",
     "MediaReason",
+    "MediaStatus",
     "MemberStatus",
     "MessageId",
     "MessageType",

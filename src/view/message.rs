@@ -5,7 +5,7 @@ use chatkeep_core::message::{
     Content, EarlierText, ImageSet, MediaInfo, Mention, MessageType, Sticker,
 };
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{Gap, Sender, StoredMessage};
+use chatkeep_store::{Gap, GapReason, MediaStatus, Sender, StoredMessage};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -55,10 +55,9 @@ pub struct MessageView {
     /// Key of the media file at `…/backup/media/:messageId`.
     #[serde(default)]
     pub media_key: Option<MessageId>,
-    /// Status of the file: `pending`, `stored`, `skipped`, `failed`, `expired` or `erased`; null
-    /// without a file.
+    /// Status of the file; null without a file.
     #[serde(default)]
-    pub media_status: Option<String>,
+    pub media_status: Option<MediaStatus>,
     /// Media type detected from the file itself, once it is stored.
     #[serde(default)]
     pub content_type: Option<String>,
@@ -168,21 +167,15 @@ pub struct GapView {
     from: Timestamp,
     /// End of the period; null while it lasts.
     to: Option<Timestamp>,
-    /// `quota`, `bot_removed`, `unsubscribed`, `outage` or `opted_out`: a day in UTC on which people
-    /// wrote who asked not to be stored; the messages of others are there.
-    reason: String,
+    /// Reason for the gap.
+    reason: GapReason,
     /// Number of messages that were not stored; null when it cannot be known.
     skipped: Option<i64>,
 }
 
 impl From<Gap> for GapView {
     fn from(gap: Gap) -> Self {
-        Self {
-            from: gap.from,
-            to: gap.to,
-            reason: gap.reason.name().to_owned(),
-            skipped: gap.skipped,
-        }
+        Self { from: gap.from, to: gap.to, reason: gap.reason, skipped: gap.skipped }
     }
 }
 
@@ -255,7 +248,7 @@ impl MessageView {
             unsent_at: message.unsent_at,
             is_bot: message.is_bot,
             media_key,
-            media_status: media.map(|media| media.status.name().to_owned()),
+            media_status: media.map(|media| media.status),
             content_type: media.and_then(|media| media.content_type.clone()),
             sha256: media.and_then(|media| Some(media.blob.as_ref()?.as_str().to_owned())),
             url,

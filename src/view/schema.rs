@@ -12,8 +12,8 @@ use chatkeep_core::message::MessageType;
 use chatkeep_core::plan::{Plan, UsageStatus};
 use chatkeep_core::role::{Role, Scope};
 use chatkeep_store::{
-    ChannelStatus, DeliveryStatus, DisabledReason, MediaReason, MemberStatus, OutboxEventKind,
-    UnstoredReason,
+    ChannelStatus, DeliveryFailure, DeliveryStatus, DisabledReason, GapReason, MediaReason,
+    MediaStatus, MemberStatus, OutboxEventKind, UnstoredReason,
 };
 use serde::de::value::Error;
 use serde::de::{Error as _, Visitor};
@@ -113,6 +113,14 @@ schema!(
     one_of::<ChannelStatus>("Presence of the bot in a chat.")
 );
 schema!(
+    DeliveryFailureSchema as "DeliveryFailure",
+    one_of::<DeliveryFailure>(
+        "Reason for a failed or dropped delivery. `gone`: the receiver answered 410; \
+         `message_gone`: what the delivery is about was deleted; `not_permitted`: the owner of the \
+         webhook may not read it any more."
+    )
+);
+schema!(
     DeliveryStatusSchema as "DeliveryStatus",
     one_of::<DeliveryStatus>("Status of a delivery.")
 );
@@ -121,12 +129,23 @@ schema!(
     one_of::<DisabledReason>("Reason for disabling a webhook automatically.")
 );
 schema!(
+    GapReasonSchema as "GapReason",
+    one_of::<GapReason>(
+        "Reason for a gap. `opted_out`: a day in UTC on which people wrote who asked not to be \
+         stored; the messages of others are there."
+    )
+);
+schema!(
     KeywordMatchSchema as "KeywordMatch",
     one_of::<KeywordMatch>("Matching of a keyword against a message.")
 );
 schema!(
     MediaReasonSchema as "MediaReason",
     one_of::<MediaReason>("Reason for a media file that is not stored.")
+);
+schema!(
+    MediaStatusSchema as "MediaStatus",
+    one_of::<MediaStatus>("Status of a media file.")
 );
 schema!(
     MemberStatusSchema as "MemberStatus",
@@ -205,6 +224,12 @@ mod tests {
 
     #[test]
     fn enums_have_the_names_of_the_domain() {
+        assert_named::<DeliveryFailure, DeliveryFailureSchema>(
+            &DeliveryFailure::ALL,
+            DeliveryFailure::name,
+        );
+        assert_named::<GapReason, GapReasonSchema>(&GapReason::ALL, GapReason::name);
+        assert_named::<MediaStatus, MediaStatusSchema>(&MediaStatus::ALL, MediaStatus::name);
         assert_named::<DeliveryStatus, DeliveryStatusSchema>(
             &DeliveryStatus::ALL,
             DeliveryStatus::name,

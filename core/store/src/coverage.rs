@@ -9,7 +9,7 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
 
 use super::db::{Sql, Tx, locking};
-use super::{Gap, MediaReason, MessageStore, StoreError};
+use super::{Gap, MediaReason, MediaStatus, MessageStore, StoreError, parsed};
 use crate::query::{query, query_as};
 
 /// Time without any process taking events after which it is an outage.
@@ -35,8 +35,8 @@ pub struct Coverage {
 /// Number of media files without content, for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingMedia {
-    /// `skipped`, `failed` or `expired`.
-    pub status: String,
+    /// Status of the files, one of those in which nothing is stored and nothing will be.
+    pub status: MediaStatus,
     /// Reason, if known.
     pub reason: Option<MediaReason>,
     /// Number of files.
@@ -127,7 +127,7 @@ impl MessageStore<'_> {
                 .zip(newest)
                 .map(|(from, to)| (Timestamp::from_millis(from), Timestamp::from_millis(to))),
             gaps: Gap::joined(gaps.into_iter().filter_map(|gap| gap.since(start))),
-            media: missing(lost),
+            media: missing(lost)?,
             retention_days,
             removed_before: removed_before.filter(|until| start.is_none_or(|start| *until > start)),
         })
@@ -153,15 +153,18 @@ impl MessageStore<'_> {
 }
 
 /// Joins the numbers of files by what their recorded reasons mean.
-fn missing(lost: Vec<(String, Option<String>, i64)>) -> Vec<MissingMedia> {
+fn missing(lost: Vec<(String, Option<String>, i64)>) -> Result<Vec<MissingMedia>, StoreError> {
     let mut counts = BTreeMap::new();
     for (status, recorded, count) in lost {
+        let status = parsed(MediaStatus::parse(&status), "media", "status", &status)?;
         let reason = recorded.as_deref().map(MediaReason::recorded);
         // By name, which is the order of readers.
-        *counts.entry((status, reason.map(MediaReason::name), reason)).or_default() += count;
+        *counts
+            .entry((status.name(), status, reason.map(MediaReason::name), reason))
+            .or_default() += count;
     }
-    let media = |((status, _, reason), count)| MissingMedia { status, reason, count };
-    counts.into_iter().map(media).collect()
+    let media = |((_, status, _, reason), count)| MissingMedia { status, reason, count };
+    Ok(counts.into_iter().map(media).collect())
 }
 
 #[cfg(test)]

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use chatkeep_core::named;
 use chatkeep_core::time::Timestamp;
 
 /// Pause after which a day of people who opted out is a gap of its own: shorter ones would part a
 /// list into as many gaps as days.
 const APART: Duration = Duration::from_hours(7 * 24);
+
+/// Duration below which a gap in which nothing is known to be missing is none.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// Reason for a gap, in the order of the names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,22 +27,13 @@ pub enum GapReason {
     Unsubscribed,
 }
 
-impl GapReason {
-    /// Returns the name in the database and in the API.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::BotRemoved => "bot_removed",
-            Self::OptedOut => "opted_out",
-            Self::Outage => "outage",
-            Self::Quota => "quota",
-            Self::Unsubscribed => "unsubscribed",
-        }
-    }
-
-    /// Returns the reason with that name, of those that are stored as such.
-    pub(super) fn parse(name: &str) -> Option<Self> {
-        let all = [Self::BotRemoved, Self::OptedOut, Self::Outage, Self::Quota, Self::Unsubscribed];
-        all.into_iter().find(|reason| reason.name() == name)
+named! {
+    pub GapReason {
+        BotRemoved = "bot_removed",
+        OptedOut = "opted_out",
+        Outage = "outage",
+        Quota = "quota",
+        Unsubscribed = "unsubscribed",
     }
 }
 
@@ -56,6 +51,12 @@ pub struct Gap {
 }
 
 impl Gap {
+    /// Returns true for a gap of less than a second, as between a join and a subscription, in which
+    /// nothing is known to be missing: readers are not told of it.
+    pub fn is_moment(&self) -> bool {
+        self.to.is_some_and(|to| to.since(self.from) < MOMENT) && self.skipped.unwrap_or(0) == 0
+    }
+
     /// Returns the part of the gap that is not before `start`, with an unknown number of skipped
     /// messages; `None` when all of it is before.
     #[must_use]

@@ -20,7 +20,7 @@ use chatkeep_http::{
 use chatkeep_services::Services;
 use chatkeep_services::access::{ChannelAccess, Member, ReadMedia};
 use chatkeep_services::media::{MediaFile, MediaListQuery, MediaService};
-use chatkeep_store::{MediaItem, MediaReason, MediaRecord};
+use chatkeep_store::{MediaItem, MediaReason, MediaRecord, MediaStatus};
 use chatkeep_view::pseudonyms::Masked;
 use chatkeep_workers::log_failure;
 use futures_util::TryStreamExt as _;
@@ -56,8 +56,8 @@ struct MediaView {
     /// Type of the message.
     #[serde(rename = "type")]
     kind: MessageType,
-    /// Status of the file: `pending`, `stored`, `skipped`, `failed`, `expired` or `erased`.
-    media_status: &'static str,
+    /// Status of the file.
+    media_status: MediaStatus,
     /// Media type; detected from the file's content once it is stored.
     content_type: Option<String>,
     /// Original name of the file; null when the platform does not provide it.
@@ -239,7 +239,7 @@ impl From<Masked<MediaItem>> for MediaView {
             id: item.message,
             timestamp: item.sent_at,
             kind: item.kind,
-            media_status: status.name(),
+            media_status: status,
             content_type,
             file_name: item.info.file_name,
             file_size: item.info.file_size,

@@ -67,10 +67,8 @@ pub(crate) struct DeliveryView {
     /// Beginning of the response body. It is deleted together with the message, which it may
     /// repeat.
     response_excerpt: Option<String>,
-    /// Reason for the failure: `status`, `timeout`, `connect`, `broken`, `redirect`,
-    /// `gone` (the receiver answered 410), `forbidden_address`, `unusable_secret`; of a dropped
-    /// delivery `message_gone` (what it is about was deleted) or `not_permitted`.
-    error: Option<&'static str>,
+    /// Reason for the failure of the last attempt, or for dropping the delivery; null otherwise.
+    error: Option<DeliveryFailure>,
 }
 
 /// A delivery with the body that a redelivery would send now.
@@ -203,7 +201,7 @@ impl From<WebhookDelivery> for DeliveryView {
             request_bytes: delivery.request_bytes,
             response_status: delivery.http_status,
             response_excerpt: delivery.answer,
-            error: delivery.error.map(DeliveryFailure::name),
+            error: delivery.error,
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use chatkeep_core::message::{Content, EarlierTexts, MessageType};
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{ImportId, ImportedMedia, ImportedMessage, ImportedPerson, MediaReason};
+use chatkeep_store::{
+    ImportId, ImportedMedia, ImportedMessage, ImportedPerson, MediaReason, MediaStatus,
+};
 
 use super::super::TransferError;
 use super::super::line::{ParsedLine, ParsedMessage};
@@ -86,7 +88,7 @@ impl TextImport {
         };
         let kind = said.content.as_ref().map_or(MessageType::Text, Content::kind);
         let media = kind.is_media().then(|| ImportedMedia {
-            status: "expired".to_owned(),
+            status: MediaStatus::Expired,
             reason: Some(MediaReason::NotInExport),
         });
         let message = ImportedMessage {

@@ -330,7 +330,7 @@ async fn lost_media_are_counted_by_reason(fixture: Fixture) {
     let lost: Vec<_> = coverage
         .media
         .iter()
-        .map(|lost| (lost.status.as_str(), lost.reason.map(MediaReason::name), lost.count))
+        .map(|lost| (lost.status.name(), lost.reason.map(MediaReason::name), lost.count))
         .collect();
     let expected = [
         ("expired", None, 1),

@@ -7,7 +7,7 @@ use chatkeep_core::message::{Content, EarlierTexts, MessageType};
 use chatkeep_core::plan::Plan;
 use chatkeep_store::{
     ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
-    ImportedPerson, IngestOutcome, MediaReason, NewImport, NewMedia, Subscribed,
+    ImportedPerson, IngestOutcome, MediaReason, MediaStatus, NewImport, NewMedia, Subscribed,
 };
 
 use super::{Fixture, at, delete_before, erase_person, on_both, said, sized, unsent};
@@ -65,7 +65,7 @@ async fn counts_what_is_new_and_nothing_twice(fixture: Fixture) {
     image.kind = MessageType::Image;
     image.content = Some(r#"{"type":"image"}"#.to_owned());
     let reason = Some(MediaReason::NotInExport);
-    image.media = Some(ImportedMedia { status: "expired".to_owned(), reason });
+    image.media = Some(ImportedMedia { status: MediaStatus::Expired, reason });
     let batch =
         [message("live", 10, 70), message("a", 11, 200), gone, image, message("a", 11, 200)];
 
@@ -91,7 +91,7 @@ async fn counts_what_is_new_and_nothing_twice(fixture: Fixture) {
     let gone = fixture.store.messages().message(&channel, &"gone".into()).await.unwrap().unwrap();
     assert!(gone.content.is_none() && gone.unsent_at == Some(at(13)));
     let image = fixture.store.messages().message(&channel, &"image".into()).await.unwrap().unwrap();
-    assert_eq!(image.media_status(), Some("expired"));
+    assert_eq!(image.media_status(), Some(MediaStatus::Expired));
     // Received live afterwards, it is known too.
     assert_eq!(fixture.keep(&[said("C1", "a", 11, "live")], 40).await, [IngestOutcome::Known]);
 }
@@ -138,7 +138,7 @@ async fn what_no_quota_had_room_for_is_brought(fixture: Fixture) {
     let mut image = message("lost", 10, 70);
     image.kind = MessageType::Image;
     image.content = Some(r#"{"type":"image"}"#.to_owned());
-    image.media = Some(ImportedMedia { status: "expired".to_owned(), reason: None });
+    image.media = Some(ImportedMedia { status: MediaStatus::Expired, reason: None });
     let batch = [image, message("regretted", 10, 70)];
     let import = begun(&fixture, None).await;
     assert_eq!(store.imports().try_import(&channel, &batch).await.unwrap(), counts(1, 1, 0));
@@ -148,7 +148,7 @@ async fn what_no_quota_had_room_for_is_brought(fixture: Fixture) {
     }
     let kept = store.messages().message(&channel, &"lost".into()).await.unwrap().unwrap();
     assert_eq!((kept.kind, kept.sent_at, kept.bytes), (MessageType::Image, at(10), 16));
-    assert_eq!((kept.backed_up_at, kept.media_status()), (at(11), Some("expired")));
+    assert_eq!((kept.backed_up_at, kept.media_status()), (at(11), Some(MediaStatus::Expired)));
     assert_eq!(fixture.counters("C1").await, (Plan::Free.quota() + 16, 1));
     assert_eq!(fixture.keep(&live, 40).await, [IngestOutcome::Known; 2]);
     assert_eq!(undo(&fixture, import).await, (vec!["lost".to_owned()], 16));
@@ -250,7 +250,7 @@ async fn files_of_an_import_go_with_it(fixture: Fixture) {
     let mut image = message("image", 14, 50);
     image.kind = MessageType::Image;
     image.content = Some(r#"{"type":"image"}"#.to_owned());
-    image.media = Some(ImportedMedia { status: "expired".to_owned(), reason: None });
+    image.media = Some(ImportedMedia { status: MediaStatus::Expired, reason: None });
     fixture.store.imports().import(words, &channel, &[image], at(30)).await.unwrap();
     let blob = BlobId::parse(&"a".repeat(64)).unwrap();
     let media = NewMedia {
@@ -268,7 +268,7 @@ async fn files_of_an_import_go_with_it(fixture: Fixture) {
     assert_eq!(undo(&fixture, files).await, (Vec::new(), 1_000));
     assert_eq!((fixture.counters("C1").await, fixture.used("U1").await), ((16, 1), 16));
     let image = fixture.store.messages().message(&channel, &"image".into()).await.unwrap().unwrap();
-    assert_eq!(image.media_status(), Some("expired"));
+    assert_eq!(image.media_status(), Some(MediaStatus::Expired));
     assert_eq!(undo(&fixture, words).await, (vec!["image".to_owned()], 16));
     assert!(fixture.store.media().get(&channel, &"image".into()).await.unwrap().is_none());
 }

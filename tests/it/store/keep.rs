@@ -217,7 +217,7 @@ async fn media_records_come_and_go(fixture: Fixture) {
     let status = async |id: &str| {
         let message =
             fixture.store.messages().message(&"C1".into(), &id.into()).await.unwrap().unwrap();
-        message.media_status().map(str::to_owned)
+        message.media_status().map(|status| status.name().to_owned())
     };
     fixture.keep(&[image("i"), unsent("C1", "j", 12), image("j")], 20).await;
     assert_eq!(status("i").await.as_deref(), Some("pending"));

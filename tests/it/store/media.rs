@@ -112,7 +112,10 @@ async fn a_file_is_stored_and_read_with_its_message(fixture: Fixture) {
     let preview = record.preview.clone().unwrap();
     assert_eq!((preview.blob, preview.content_type.as_str()), (blob('b'), "image/png"));
     let message = fixture.store.messages().message(&channel, &id).await.unwrap().unwrap();
-    assert_eq!((message.media.clone(), message.media_status()), (Some(record), Some("stored")));
+    assert_eq!(
+        (message.media.clone(), message.media_status()),
+        (Some(record), Some(MediaStatus::Stored))
+    );
     assert_eq!(message.bytes, 1_000 + bare());
     assert_eq!(fixture.counters("C1").await, (message.bytes, 1));
     assert_eq!(fixture.used("U1").await, message.bytes);
@@ -246,7 +249,7 @@ async fn a_message_taken_back_meanwhile_holds_nothing(fixture: Fixture) {
     }
     assert!(item(&fixture, "p").await.is_none());
     let message = fixture.store.messages().message(&channel, &id).await.unwrap().unwrap();
-    assert_eq!((message.bytes, message.media_status()), (0, Some("erased")));
+    assert_eq!((message.bytes, message.media_status()), (0, Some(MediaStatus::Erased)));
     assert_eq!((fixture.used("U1").await, fixture.counters("C1").await), (0, (0, 0)));
     // At once: the claim has ended with the refusal.
     let sweep = fixture.store.media().begin_orphan_sweep(at(1), 9).await.unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use chatkeep_store::{OptOutChange, PresenceEvidenceKind, StoredMessage};
+use chatkeep_store::{MediaStatus, OptOutChange, PresenceEvidenceKind, StoredMessage};
 
 use super::home::{Home, START};
 use super::{GROUP, OWNER, on_both};
@@ -50,7 +50,10 @@ async fn four_languages_and_two_generations(parts: Parts) {
         assert_eq!(found, expected, "{name}");
         assert_eq!(ended.count("happened"), happened, "{name}");
         let media: Vec<_> = messages.iter().filter(|m| m.kind.is_media()).collect();
-        assert!(!media.is_empty() && media.iter().all(|m| m.media_status() == Some("expired")));
+        assert!(
+            !media.is_empty()
+                && media.iter().all(|m| m.media_status() == Some(MediaStatus::Expired))
+        );
     }
 }
 

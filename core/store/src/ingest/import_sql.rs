@@ -191,7 +191,7 @@ impl ImportedMessage {
         let media = self.media.as_ref().filter(|_| self.unsent_at.is_none())?;
         Some(ImportMediaRow {
             m: self.id.as_str(),
-            status: &media.status,
+            status: media.status.name(),
             kind: self.kind.name(),
             sent: self.sent_at.millis(),
             why: media.reason.map(MediaReason::name),

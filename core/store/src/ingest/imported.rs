@@ -4,7 +4,7 @@ use chatkeep_core::id::{MessageId, UserId};
 use chatkeep_core::message::{EarlierTexts, MessageType};
 use chatkeep_core::time::Timestamp;
 
-use crate::media::MediaReason;
+use crate::media::{MediaReason, MediaStatus};
 
 /// Imported message.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl ImportedMessage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportedMedia {
     /// Media status.
-    pub status: String,
+    pub status: MediaStatus,
     /// Reason for a missing file, if known.
     pub reason: Option<MediaReason>,
 }

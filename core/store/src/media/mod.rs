@@ -62,6 +62,7 @@ use super::{StoreError, parsed};
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{MediaInfo, MessageType};
+use chatkeep_core::named;
 use chatkeep_core::time::Timestamp;
 use serde::Deserialize;
 
@@ -71,7 +72,7 @@ pub(super) fn file_kind(kind: Option<&str>) -> MessageType {
 }
 
 /// Status of a media message's file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MediaStatus {
     /// Pending download.
     Pending,
@@ -87,24 +88,14 @@ pub enum MediaStatus {
     Erased,
 }
 
-impl MediaStatus {
-    const ALL: [Self; 6] =
-        [Self::Pending, Self::Stored, Self::Skipped, Self::Failed, Self::Expired, Self::Erased];
-
-    /// Name on every surface.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Stored => "stored",
-            Self::Skipped => "skipped",
-            Self::Failed => "failed",
-            Self::Expired => "expired",
-            Self::Erased => "erased",
-        }
-    }
-
-    fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == name)
+named! {
+    pub MediaStatus {
+        Pending = "pending",
+        Stored = "stored",
+        Skipped = "skipped",
+        Failed = "failed",
+        Expired = "expired",
+        Erased = "erased",
     }
 }
 

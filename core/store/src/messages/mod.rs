@@ -11,7 +11,7 @@ use chatkeep_core::message::{Content, EarlierTexts, MessageType};
 use chatkeep_core::time::Timestamp;
 
 use super::ingest::BulkKey;
-use super::media::MediaRecord;
+use super::media::{MediaRecord, MediaStatus};
 use super::{MessageStore, ReplySource, StoreError};
 use crate::query::query_as;
 use rows::FullRow;
@@ -56,9 +56,9 @@ pub struct StoredMessage {
 }
 
 impl StoredMessage {
-    /// Returns the name of the file's status, for media types.
-    pub fn media_status(&self) -> Option<&'static str> {
-        self.media.as_ref().map(|media| media.status.name())
+    /// Returns the file's status, for media types.
+    pub fn media_status(&self) -> Option<MediaStatus> {
+        self.media.as_ref().map(|media| media.status)
     }
 }
 

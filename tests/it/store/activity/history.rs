@@ -3,8 +3,8 @@
 use chatkeep_core::id::{EventId, RuleId};
 use chatkeep_core::message::{Content, EarlierTexts, MessageChange, MessageType, Received};
 use chatkeep_store::{
-    ChannelChange, Exchange, ImportId, ImportedMedia, ImportedMessage, NewImport, ReplyIntent,
-    ReplySource,
+    ChannelChange, Exchange, ImportId, ImportedMedia, ImportedMessage, MediaStatus, NewImport,
+    ReplyIntent, ReplySource,
 };
 use proptest::prelude::*;
 
@@ -111,7 +111,7 @@ impl Sent {
     }
 
     fn imported(&self) -> ImportedMessage {
-        let waits = ImportedMedia { status: "expired".to_owned(), reason: None };
+        let waits = ImportedMedia { status: MediaStatus::Expired, reason: None };
         ImportedMessage {
             id: format!("m{}", self.number).into(),
             sent_at: at(self.time()),
