@@ -1,5 +1,7 @@
 //! Reasons for replies that were not given.
 
+use crate::named;
+
 /// Reason for which a reply was not given, as far as is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReplyFailureReason {
@@ -15,32 +17,17 @@ pub enum ReplyFailureReason {
     Interrupted,
 }
 
+named! {
+    pub ReplyFailureReason {
+        ExpiredToken = "expired_token",
+        Quota = "quota",
+        Unavailable = "unavailable",
+        PlatformError = "platform_error",
+        Interrupted = "interrupted",
+    }
+}
+
 impl ReplyFailureReason {
-    /// All reasons.
-    pub const ALL: [Self; 5] = [
-        Self::ExpiredToken,
-        Self::Quota,
-        Self::Unavailable,
-        Self::PlatformError,
-        Self::Interrupted,
-    ];
-
-    /// Returns the name of the reason, as it is recorded.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ExpiredToken => "expired_token",
-            Self::Quota => "quota",
-            Self::Unavailable => "unavailable",
-            Self::PlatformError => "platform_error",
-            Self::Interrupted => "interrupted",
-        }
-    }
-
-    /// Returns the reason of this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.name() == name)
-    }
-
     /// Returns whether nothing was said for certain: whoever asks again is to be answered.
     pub const fn is_certain(self) -> bool {
         matches!(self, Self::ExpiredToken | Self::Quota | Self::Unavailable)

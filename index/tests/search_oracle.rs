@@ -187,8 +187,12 @@ fn is_word(c: char) -> bool {
     Class::of(c) == Class::Word
 }
 
-/// A folded text without the hyphens that join words and the commas that join numbers, and their
-/// positions.
+fn is_spaceless(c: char) -> bool {
+    Class::of(c).is_substring_script()
+}
+
+/// A folded text without the hyphens that join words, the commas that join numbers and the spaces
+/// between words and scripts without spaces, and the positions of all but the last.
 struct Joined {
     text: String,
     breaks: Vec<usize>,
@@ -198,6 +202,11 @@ fn joined(folded: &str) -> Joined {
     let chars: Vec<char> = folded.chars().collect();
     let mut joined = Joined { text: String::new(), breaks: Vec::new() };
     for (at, &c) in chars.iter().enumerate() {
+        let beside = at.checked_sub(1).map(|at| chars[at]).zip(chars.get(at + 1).copied());
+        let is_border = |(a, b)| (is_word(a) && is_spaceless(b)) || (is_spaceless(a) && is_word(b));
+        if c == ' ' && beside.is_some_and(is_border) {
+            continue;
+        }
         let before = at.checked_sub(1).map(|at| chars[at]).filter(|&c| is_word(c));
         let after = chars.get(at + 1).copied().filter(|&c| is_word(c));
         match (before, after) {

@@ -4,7 +4,7 @@ use anyhow::{anyhow, bail};
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
-use chatkeep_services::keys::{IssueKeyError, OperatorKey, new_pseudonyms};
+use chatkeep_services::keys::{IssueKeyError, KEY_NAME, OperatorKey, new_pseudonyms};
 use chatkeep_store::KEYS_OF_USER;
 use chatkeep_transfer::out::{note, say};
 use chatkeep_view::when::When;
@@ -89,12 +89,6 @@ async fn create(context: &Context, wanted: &CreateKeyArgs) -> anyhow::Result<()>
     if wanted.pseudonyms && wanted.scopes.is_empty() {
         scopes.retain(|scope| scope.allows_pseudonyms());
     }
-    if wanted.pseudonyms
-        && let Some(scope) = scopes.iter().find(|one| !one.allows_pseudonyms())
-    {
-        let why = format!("--pseudonyms cannot go with --scope {}", scope.name());
-        return Err(PreflightError(why).into());
-    }
     let channels: Vec<ChannelId> =
         wanted.channels.iter().map(|id| ChannelId::from(id.as_str())).collect();
     let zone = context.config.time_zone;
@@ -120,6 +114,13 @@ async fn create(context: &Context, wanted: &CreateKeyArgs) -> anyhow::Result<()>
 /// Returns the error of a key that cannot be created, in terms of the command.
 fn refusal(error: IssueKeyError, user: &str) -> anyhow::Error {
     match error {
+        IssueKeyError::Name => {
+            PreflightError(format!("--name must have 1 to {KEY_NAME} characters")).into()
+        }
+        IssueKeyError::ScopeWithPseudonyms(scope) => {
+            let why = format!("--pseudonyms cannot go with --scope {}", scope.name());
+            PreflightError(why).into()
+        }
         IssueKeyError::Expired => {
             PreflightError("--expires must be in the future".to_owned()).into()
         }

@@ -11,6 +11,7 @@ mod media;
 mod page;
 mod people;
 mod sample;
+mod settings;
 mod setup;
 mod state;
 mod texts;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use chatkeep_console::Entrances;
-use chatkeep_core::config::{BlobsKind, BusKind, Config, Database, Sources};
+use chatkeep_core::config::Sources;
 use chatkeep_core::telemetry;
 use chatkeep_core::time::{Clock as _, SharedClock, SystemClock};
 use chatkeep_emulator::{Emulator, Options};
@@ -55,12 +56,11 @@ pub enum SampleSize {
 /// # Errors
 /// Returns an error when a part cannot be started.
 pub async fn run(args: DemoArgs, sources: Sources) -> anyhow::Result<()> {
-    let mut config = Config::load(sources)?;
-    let telemetry = telemetry::init(&config.log, &config.telemetry)?;
     let mut options = Options::new(Arc::new(|| SystemClock.now().millis()));
     options.channel_secret = chatkeep_core::random::api_key();
     options.access_token = chatkeep_core::random::api_key();
-    embed(&mut config, &options);
+    let mut config = settings::load(sources, &options)?;
+    let telemetry = telemetry::init(&config.log, &config.telemetry)?;
     let line = Emulator::start(options).await?;
     for bot in &mut config.line {
         bot.api_base = line.api_base();
@@ -71,13 +71,10 @@ pub async fn run(args: DemoArgs, sources: Sources) -> anyhow::Result<()> {
         .await
         .with_context(|| format!("cannot listen on {address}; --listen takes another address"))?;
     let address = listener.local_addr()?;
-    config.api.base_url.get_or_insert_with(|| {
-        let any = address.ip().is_unspecified();
-        if any {
-            format!("http://localhost:{}", address.port())
-        } else {
-            format!("http://{address}")
-        }
+    config.api.base_url = Some(if address.ip().is_unspecified() {
+        format!("http://localhost:{}", address.port())
+    } else {
+        format!("http://{address}")
     });
     line.set_webhook_url(Some(format!("http://{address}/webhook/line")));
 
@@ -111,25 +108,4 @@ pub async fn run(args: DemoArgs, sources: Sources) -> anyhow::Result<()> {
     line.shutdown().await;
     telemetry.finish().await;
     Ok(())
-}
-
-/// Default port of metrics.
-const METRICS_PORT: u16 = 9464;
-
-/// Embedded parts and the emulator, whatever the settings say: a demo must not reach for anybody's
-/// servers or bot.
-fn embed(config: &mut Config, line: &Options) {
-    config.data = config.data.join("demo");
-    config.database = Database::Sqlite;
-    config.bus = BusKind::Embedded;
-    config.blobs = BlobsKind::Folder(config.data.join("blobs"));
-    // The default port is that of a service beside it.
-    config.metrics.listen = config.metrics.listen.filter(|address| address.port() != METRICS_PORT);
-    // The page polls often, and there are no other callers.
-    config.rate_limit.per_minute = 0;
-    config.line.truncate(1);
-    for bot in &mut config.line {
-        bot.channel_secret = Some(line.channel_secret.clone().into());
-        bot.access_token = Some(line.access_token.clone().into());
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chatkeep_core::heavy::BlockingPool;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::MessageType;
 use chatkeep_core::outage::Work;
@@ -46,10 +47,13 @@ fn latest(shared: &SharedIndex) -> Result<MessageIndex, SearchError> {
     })
 }
 
+/// Searches in indexes of this machine. Some of them wait for a disk.
+static SEARCHES: BlockingPool = BlockingPool::new(|processors| 2 * processors);
+
 async fn blocking(
     search: impl FnOnce() -> Result<SearchResults, SearchError> + Send + 'static,
 ) -> Result<SearchResults, SearchError> {
-    tokio::task::spawn_blocking(search).await.unwrap_or_else(|error| Err(unavailable(&error)))
+    SEARCHES.try_run(search).await.unwrap_or_else(|error| Err(unavailable(&error)))
 }
 
 pub(super) fn search(

@@ -42,14 +42,16 @@ impl SearchService {
         let find = SearchRequest { exact_only: true, ..find };
         let (sort, limit) = (Sort::Newest, CANDIDATES);
         let wide = SearchRequest { sort, limit, cursor: None, ..find.clone() };
-        let candidates = self.find(wide).await?.hits.into_iter();
+        let candidates = self.find(wide).await?;
+        let is_cut = candidates.next.is_some();
         let key = |Hit { channel, message, .. }: Hit| (channel, message);
-        let keys: Vec<_> = candidates.map(key).collect();
+        let keys: Vec<_> = candidates.hits.into_iter().map(key).collect();
         let messages = store.messages().chosen_messages(&keys).await;
         let messages = messages.map_err(|error| unavailable(&error))?;
         let mask = mask.clone();
         // Masking and indexing a thousand messages takes a while.
-        CALLERS.run(move || search_among(&mask.show_all(messages), &find)).await
+        let found = CALLERS.run(move || search_among(&mask.show_all(messages), &find)).await?;
+        Ok(SearchResults { is_total_exact: found.is_total_exact && !is_cut, ..found })
     }
 }
 

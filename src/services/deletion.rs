@@ -88,26 +88,14 @@ impl DeletionService {
         user: UserId,
     ) -> Result<ChannelJob, ServiceError> {
         access.caller.reads_all_times()?;
+        // Some are known from an import alone.
         let own = access.caller.user == user
-            && self.store.members().member(&access.channel, &user).await?.is_some();
+            && self.store.members().is_known(&user, &access.channel).await?;
         if access.role != Some(Role::Owner) && !own {
             return Err(ServiceError::PermissionDenied);
         }
         let (kind, now) = (JobKind::Erasure(user), self.clock.now());
         self.remove(&access.channel, &access.caller.user, &kind, now).await
-    }
-
-    /// Erases the caller's own messages in a channel, also of somebody whom only an import knows.
-    ///
-    /// # Errors
-    /// [`ServiceError::InsufficientPermissions`] for a credential that may not read all times.
-    pub(super) async fn erase_own(
-        &self,
-        access: &Reaches<WriteBackup>,
-    ) -> Result<ChannelJob, ServiceError> {
-        access.caller.reads_all_times()?;
-        let (user, now) = (&access.caller.user, self.clock.now());
-        self.remove(&access.channel, user, &JobKind::Erasure(user.clone()), now).await
     }
 
     /// Begins to erase the caller's own messages in a channel, if there are any: any worker does it.

@@ -10,8 +10,6 @@ use super::access::{ReadMessages, Scoped};
 use super::{ServiceError, decode_cursor, encode_cursor};
 use crate::event_renderer::{EventReader, EventRenderer};
 
-/// Channels of one caller that are read at once.
-const CHANNELS: u32 = 10_000;
 const LIST: &str = "events";
 
 /// Page of the feed.
@@ -51,11 +49,8 @@ impl EventService {
         let caller = &access.caller;
         let after = cursor.map(|text| decode_cursor(LIST, text)).transpose()?;
         let after: Bookmark = after.unwrap_or_default();
-        let channels = self
-            .store
-            .channels()
-            .channels_of(&caller.user, caller.channels(), None, CHANNELS)
-            .await?;
+        let channels = self.store.channels();
+        let channels = channels.names_of(&caller.user, caller.channels(), u32::MAX).await?;
         let channels: Vec<_> = channels.into_iter().map(|channel| channel.id).collect();
         let reader =
             FeedReader { user: &caller.user, channels: &channels, not_before: caller.not_before() };

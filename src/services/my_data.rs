@@ -234,8 +234,7 @@ impl MyDataService {
     /// [`ServiceError::PermissionDenied`] for somebody whom the channel does not know.
     #[boxed]
     pub async fn erase(&self, access: &Reaches<WriteBackup>) -> Result<ChannelJob, ServiceError> {
-        self.check_takes_part(&access.caller.user, &access.channel).await?;
-        self.deletion.erase_own(access).await
+        self.deletion.erase(access, access.caller.user.clone()).await
     }
 
     /// Begins to erase the caller's messages in every channel, and returns a job for each channel

@@ -352,3 +352,33 @@ async fn has_an_identity_although_a_power_cut_left_its_file_empty() {
     }
     assert_eq!(identities.len(), 2, "each has its own");
 }
+
+#[tokio::test]
+async fn what_is_delivered_again_is_bounded_as_what_is_new() {
+    const LARGE: usize = 3 << 20;
+    const WAIT: Duration = Duration::from_secs(10);
+    let fixture = Fixture::embedded();
+    let bus = fixture.open().await;
+    let mut consumer = bus.consume(&events("backup")).await.unwrap();
+    let large = |n| Outgoing { payload: vec![b'x'; LARGE].into(), ..event(format!("e{n}")) };
+    bus.publish((0..9).map(large).collect()).await.unwrap();
+    let (mut new, mut again) = (Vec::new(), Vec::new());
+    while new.len() < 9 {
+        new.extend(consumer.fetch(9, WAIT).await.unwrap());
+    }
+    for delivery in new {
+        delivery.retry(Duration::ZERO).await.unwrap();
+    }
+    while again.len() < 9 {
+        let deliveries = consumer.fetch(9, WAIT).await.unwrap();
+        assert!((1..=3).contains(&deliveries.len()), "{} at once", deliveries.len());
+        for delivery in deliveries {
+            again.push((delivery.id.clone(), delivery.attempt));
+            delivery.ack().await.unwrap();
+        }
+    }
+    again.sort();
+    let expected: Vec<_> = (0..9).map(|n| (format!("e{n}"), 2)).collect();
+    assert_eq!(again, expected, "each of them once more");
+    bus.close().await;
+}

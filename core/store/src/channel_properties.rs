@@ -105,6 +105,8 @@ impl ChannelStore<'_> {
     ) -> Result<(), StoreError> {
         let c = channel.as_str();
         let mut tx = self.store.db.begin().await?;
+        // Otherwise the log of two changes at once would have the same value before both.
+        lock_one(&mut tx, channel).await?;
         let known: Option<(Option<String>,)> =
             tx.fetch_optional(query_as(TIME_ZONE).bind(c)).await?;
         let before = known.and_then(|(zone,)| zone);

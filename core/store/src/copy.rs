@@ -81,7 +81,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NoData`] if there is no such file, or when it cannot be read or the new one not be
-    /// written; the file is as it was then.
+    /// written; what the file held is in it, or in the copy beside it.
     #[boxed]
     pub async fn rewrite_embedded(folder: &Path) -> Result<(), StoreError> {
         let (file, new) = (folder.join(FILE), folder.join(REWRITTEN));

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::ChannelId;
+use chatkeep_core::named;
 use chatkeep_core::time::Timestamp;
 
 use super::db::{Sql, Tx, locking};
@@ -74,19 +75,12 @@ const BEAT: &str = "
 pub(super) const ADD_OUTAGE: &str =
     "INSERT INTO outages (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING";
 
-impl CoverageChange {
-    pub(super) fn parse(name: &str) -> Option<Self> {
-        let all = [Self::BotJoined, Self::BotLeft, Self::Subscribed, Self::Unsubscribed];
-        all.into_iter().find(|change| change.name() == name)
-    }
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::BotJoined => "bot_joined",
-            Self::BotLeft => "bot_left",
-            Self::Subscribed => "subscribed",
-            Self::Unsubscribed => "unsubscribed",
-        }
+named! {
+    pub(super) CoverageChange {
+        BotJoined = "bot_joined",
+        BotLeft = "bot_left",
+        Subscribed = "subscribed",
+        Unsubscribed = "unsubscribed",
     }
 }
 

@@ -5,7 +5,7 @@ use chatkeep_core::event::{ChannelKind, ChannelRef};
 use chatkeep_core::id::{ChannelId, UserId};
 
 use super::{ChannelStore, MemberStore, StoreError, parsed};
-use crate::presence_sql::has_left;
+use crate::presence_sql::{bot_has_left, has_left};
 use crate::query::query_as;
 
 /// Person without a profile, and a channel that they and a bot are in.
@@ -28,11 +28,12 @@ pub struct NamelessChannel {
     pub bot: String,
 }
 
-const NAMELESS_CHANNELS: &str = "
-    SELECT channel_id, type, bot FROM channels
-    WHERE summary_at = 0 AND channel_id > $1
-      AND NOT (disabled_at > 0 AND disabled_at >= enabled_at)
-    ORDER BY channel_id LIMIT $2";
+const NAMELESS_CHANNELS: &str = concat!(
+    "SELECT channel_id, type, bot FROM channels
+     WHERE summary_at = 0 AND channel_id > $1 AND NOT ",
+    bot_has_left!("channels"),
+    " ORDER BY channel_id LIMIT $2"
+);
 
 const NAMELESS_MEMBERS: &str = concat!(
     "SELECT u.user_id, c.channel_id, c.type, c.bot
@@ -40,7 +41,9 @@ const NAMELESS_MEMBERS: &str = concat!(
          (SELECT MIN(m.channel_id) FROM members m JOIN channels a ON a.channel_id = m.channel_id
           WHERE m.user_id = u.user_id AND NOT ",
     has_left!("m"),
-    "        AND NOT (a.disabled_at > 0 AND a.disabled_at >= a.enabled_at))
+    " AND NOT ",
+    bot_has_left!("a"),
+    ")
      WHERE u.profile_at = 0 AND u.user_id > $1
      ORDER BY u.user_id LIMIT $2"
 );

@@ -88,8 +88,9 @@ macro_rules! join_direct_chat {
         concat!(
             " LEFT JOIN channels c ON c.channel_id =
                 (SELECT MIN(o.channel_id) FROM channels o
-                 WHERE o.type = 'user' AND o.enabled_at >= o.disabled_at
-                   AND (o.channel_id = ",
+                 WHERE o.type = 'user' AND NOT ",
+            $crate::presence_sql::bot_has_left!("o"),
+            " AND (o.channel_id = ",
             $user,
             " OR (o.channel_id > ",
             $user,

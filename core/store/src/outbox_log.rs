@@ -16,6 +16,15 @@ pub(super) struct NewOutboxEvent<'a> {
     pub(super) s: Option<&'a str>,
 }
 
+/// Event of a webhook to log.
+#[derive(Debug, serde::Serialize)]
+pub(super) struct NewWebhookEvent<'a> {
+    #[serde(flatten)]
+    pub(super) outbox_event: NewOutboxEvent<'a>,
+    /// The webhook.
+    pub(super) detail: &'a str,
+}
+
 /// Event for one user to log.
 #[derive(Debug, serde::Serialize)]
 pub(super) struct NewPersonalEvent<'a> {
@@ -72,7 +81,7 @@ macro_rules! add {
 const ADD: Sql = add!("");
 const ADD_PERSONAL: Sql = add!(" RETURNING seq, detail_id, channel_id, subject_id");
 
-/// Logs events in order: [`NewOutboxEvent`]s, [`NewMessageEvent`]s or [`NewPersonalEvent`]s.
+/// Logs events in order: [`NewOutboxEvent`]s, [`NewMessageEvent`]s or [`NewWebhookEvent`]s.
 pub(super) async fn log<T: serde::Serialize + Sync>(
     tx: &mut Tx,
     outbox_events: &[T],

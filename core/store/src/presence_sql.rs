@@ -27,4 +27,24 @@ macro_rules! takes_part {
     };
 }
 
-pub(crate) use {has_left, takes_part};
+/// Builds the condition that the bot is not in the chat of the row `$c` of `channels` any more: an
+/// event from after its leave proves its presence as well as a join does.
+macro_rules! bot_has_left {
+    ($c:literal) => {
+        concat!(
+            "(",
+            $c,
+            ".disabled_at > 0 AND ",
+            $c,
+            ".disabled_at >= ",
+            $c,
+            ".enabled_at AND ",
+            $c,
+            ".disabled_at >= ",
+            $c,
+            ".resumed_at)"
+        )
+    };
+}
+
+pub(crate) use {bot_has_left, has_left, takes_part};

@@ -109,15 +109,15 @@ fn may_join(last: char, next: char) -> bool {
 fn joins(cluster: &str, next: char) -> bool {
     match quick::step(next) {
         Step::Drop | Step::Mark(_) => true,
+        // Before what looks back at the cluster: a run of them may be as long as the text.
+        Step::Slow if quick::is_ignorable(next) => true,
         // Tone marks that move before it stand in the order of all marks there.
         _ if thai::is_nikhahit(next) => true,
         Step::Slow if combining_class(next) != 0 => true,
         _ if last_visible(cluster).is_some_and(|last| thai::is_respelled(last, next)) => true,
         Step::Slow => {
-            quick::is_ignorable(next)
-                // Half-width voicing marks: combining marks once they are folded.
-                || matches!(next, '\u{ff9e}' | '\u{ff9f}')
-                || composes(cluster, next)
+            // Half-width voicing marks: combining marks once they are folded.
+            matches!(next, '\u{ff9e}' | '\u{ff9f}') || composes(cluster, next)
         }
         _ => false,
     }
@@ -253,6 +253,15 @@ mod tests {
         assert_eq!(origin(16..17), 13..15);
         assert_eq!(origin(17..18), 15..16);
         assert_eq!(origin(17..99), 0..0);
+    }
+
+    #[test]
+    fn a_long_run_of_invisible_characters_folds_to_nothing() {
+        // Looking back at all of them for each of them would take minutes.
+        for invisible in ['\u{ad}', '\u{2066}', '\u{115f}', '\u{e0041}', '\u{200b}'] {
+            let text = format!("a{}b", String::from(invisible).repeat(1_000_000));
+            assert_eq!(fold_for_search(&text), "ab", "{invisible:?}");
+        }
     }
 
     #[test]

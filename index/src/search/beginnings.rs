@@ -199,8 +199,8 @@ mod tests {
         let mut expected = words(0, &["d", "do"]);
         expected.extend(words(1, &["e", "em", "ema", "emai", "emails"]));
         expected.extend(words(1, &["m", "ma", "mai", "mail"]));
-        expected.extend(words(3, &["주"]));
-        expected.extend(words(4, &["차"]));
+        expected.extend(words(2, &["주"]));
+        expected.extend(words(3, &["차"]));
         assert_eq!(found, expected);
     }
 

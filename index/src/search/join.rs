@@ -1,22 +1,25 @@
 //! Words joined over their hyphens, and numbers over their commas: `Wi-Fi` and `wifi` are one spelling
-//! of one word, `9,500` and `9500` of one number. Folding has made one hyphen of all that are typed
-//! for it, and one comma.
+//! of one word, `9,500` and `9500` of one number. And texts without the blanks that some put between a
+//! word and a script without blanks: `2980元` and `2,980 元` are one price. Folding has made one hyphen
+//! of all that are typed for it, one comma, and one space.
 //!
 //! A hyphen between two words is removed, but for one between two digits, which counts or separates
-//! numbers (`3-4` is not 34); a comma between two digits is removed. This depends on the two
+//! numbers (`3-4` is not 34); a comma between two digits is removed; a space between a word and a
+//! character that is searched by substring is removed, on either side. This depends on the two
 //! characters beside it alone, so that a part of a text is joined as the text is: also `1,2` is 12.
 
 use crate::script::Class;
 
 const HYPHEN: char = '-';
 const COMMA: char = ',';
+const SPACE: char = ' ';
 
-/// A folded text without the hyphens and commas that join words.
+/// A folded text without the hyphens, commas and spaces that join.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Joined {
     text: String,
     breaks: Vec<usize>,
-    /// `true` if the last character is a hyphen or comma that may join what is before it.
+    /// `true` if the last character may join what is before it.
     pending: bool,
 }
 
@@ -62,25 +65,35 @@ impl Joined {
         self.pending = false;
     }
 
-    /// Adds the next character of the folded text. Returns whether the hyphen or comma before it was
-    /// removed.
+    /// Adds the next character of the folded text. Returns whether the one before it was removed.
     #[inline]
     pub(super) fn push(&mut self, c: char) -> bool {
-        let went = self.pending && is_word(c) && self.joins(c);
-        if went {
-            self.text.pop();
+        let went = self.pending && self.joins(c);
+        // Where a space was, no word goes on.
+        if went && self.text.pop() != Some(SPACE) {
             self.breaks.push(self.text.len());
         }
-        self.pending = matches!(c, HYPHEN | COMMA) && self.text.ends_with(is_word);
+        self.pending = match c {
+            HYPHEN | COMMA => self.text.ends_with(is_word),
+            SPACE => self.text.ends_with(|c| is_word(c) || is_spaceless(c)),
+            _ => false,
+        };
         self.text.push(c);
         went
     }
 
-    /// Returns whether the hyphen or comma at the end joins the word before it with `next`.
+    /// Returns whether the last character joins the one before it with `next`.
     fn joins(&self, next: char) -> bool {
         let mut before = self.text.chars().rev();
-        let is_comma = before.next() == Some(COMMA);
-        is_comma == (is_digit(next) && before.next().is_some_and(is_digit))
+        let (joiner, Some(last)) = (before.next(), before.next()) else { return false };
+        let are_digits = is_digit(last) && is_digit(next);
+        match joiner {
+            Some(SPACE) => {
+                (is_word(last) && is_spaceless(next)) || (is_spaceless(last) && is_word(next))
+            }
+            Some(COMMA) => are_digits,
+            _ => is_word(next) && !are_digits,
+        }
     }
 
     /// Returns the text.
@@ -96,6 +109,10 @@ impl Joined {
 
 fn is_word(c: char) -> bool {
     Class::of(c) == Class::Word
+}
+
+fn is_spaceless(c: char) -> bool {
+    Class::of(c).is_substring_script()
 }
 
 fn is_digit(c: char) -> bool {
@@ -117,6 +134,8 @@ mod tests {
             ("2-in-1", "2in1", vec![1, 3]),
             ("3-4 a -b c- d--e - -f g-", "3-4 a -b c- d--e - -f g-", vec![]),
             ("t-シャツ", "t-シャツ", vec![]),
+            ("2,980 元 b2 車位 300 m", "2980元b2車位300 m", vec![1]),
+            ("650 บาท 3 시 元 、 a -元 元 元", "650บาท3시 元 、 a -元 元 元", vec![]),
         ] {
             let found = Joined::new(text.chars());
             assert_eq!((found.as_str(), found.breaks()), (joined, &*breaks), "{text}");

@@ -7,6 +7,7 @@
 //! block.
 
 mod asking;
+mod bare;
 mod batch;
 mod beginnings;
 mod clusters;

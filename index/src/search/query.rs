@@ -3,7 +3,8 @@
 //!
 //! - Every word must occur: as the beginning of a word, or anywhere in scripts without spaces.
 //!   Hyphens between words do not count: `wifi`, `wi-fi` and `Wi‑Fi` match each other.
-//!   An emoji is a word of its own, with or without spaces: `Goal🔥` is `Goal 🔥`.
+//!   An emoji is a word of its own, with or without spaces: `Goal🔥` is `Goal 🔥`. Brackets around a
+//!   word, `@` and `#` before it and sentence marks behind it do not count.
 //! - A phrase must occur literally, but for case, width and white space. It stands in quotation
 //!   marks or corner brackets.
 //! - A `-` before a word, a phrase, `from:`, `type:` or `has:` excludes messages with it.
@@ -14,6 +15,7 @@
 
 use chrono::NaiveDateTime;
 
+use super::bare::bare;
 use crate::Moment;
 use crate::fold::search::fold_for_search;
 use crate::fold::{is_end_mark, is_ignorable, strip_marks};
@@ -206,7 +208,7 @@ impl Query {
             self.add(value, is_phrase, unwanted);
         } else {
             // To exclude one of several words would exclude more than what was typed.
-            each_word(value, |word| self.add(word, false, false));
+            each_word(value, |word| self.add(bare(word), false, false));
         }
         Ok(rest)
     }

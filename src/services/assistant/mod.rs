@@ -18,11 +18,11 @@ use std::sync::Arc;
 use async_recursion::async_recursion as boxed;
 use chatkeep_bus::Bus;
 use chatkeep_core::assistant::Revision;
+use chatkeep_core::heavy::BlockingPool;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::Store;
 use chatkeep_workers::assistant::{Assistants, Compiled};
-use tokio::sync::Semaphore;
 use tracing::error;
 
 pub use config::{AssistantChange, AssistantSettings, QaChange, TriggerChange, WelcomeChange};
@@ -62,6 +62,9 @@ pub struct SettingRevision {
     pub updated_by: UserId,
 }
 
+/// Scans of histories, which take long: one at a time.
+static SCANS: BlockingPool = BlockingPool::new(|_| 1);
+
 /// Assistants of channels. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct AssistantService {
@@ -71,8 +74,6 @@ pub struct AssistantService {
     bus: Bus,
     /// Compiled assistants, the same ones as the stage's in this process.
     assistants: Assistants,
-    /// Permit for scanning a history, which takes long: one at a time.
-    scan_permit: Arc<Semaphore>,
     /// Examinations of histories that go on request by request.
     pub(super) examinations: Examinations,
     /// Numbers of unanswered questions.
@@ -81,9 +82,8 @@ pub struct AssistantService {
 
 impl AssistantService {
     pub(super) fn new(store: Store, clock: SharedClock, bus: Bus, assistants: Assistants) -> Self {
-        let scan_permit = Arc::new(Semaphore::new(1));
         let (examinations, figures) = (Examinations::default(), Figures::default());
-        Self { store, clock, bus, assistants, scan_permit, examinations, figures }
+        Self { store, clock, bus, assistants, examinations, figures }
     }
 
     /// Returns the numbers of unanswered questions of channels.
@@ -128,8 +128,7 @@ impl AssistantService {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ServiceError> {
-        let _permit = self.scan_permit.acquire().await.map_err(|_| ServiceError::Unavailable)?;
-        tokio::task::spawn_blocking(work).await.map_err(|error| {
+        SCANS.try_run(work).await.map_err(|error| {
             error!(%error, "scoring messages failed");
             ServiceError::Internal
         })

@@ -11,6 +11,7 @@ use chatkeep_core::plan::Plan;
 use chatkeep_index::{answer, fold, fold_phrase};
 use chatkeep_store::ReplySource;
 use chatkeep_workers::assistant::{Compiled, Decision, DecisionTrace, Reply, Source};
+use tokio::sync::Semaphore;
 
 use super::super::input::text;
 use super::super::{FieldPath, ServiceError};
@@ -116,6 +117,9 @@ pub enum TrialReason {
 /// Maximum bytes of the rules that are compiled for modes that are not in effect.
 const MOST_RULES: usize = 1024 * 1024;
 
+/// Permit of a rehearsal, one at a time: each compiles all rules anew.
+static REHEARSAL: Semaphore = Semaphore::const_new(1);
+
 impl AssistantService {
     /// Simulates the reply to a message in all modes; nothing is sent, stored or counted. Where a
     /// channel has very many rules, only the mode in effect is tried.
@@ -133,8 +137,7 @@ impl AssistantService {
         let source = self.assistants.source(access.channel()).await?;
         let is_on = source.config.enabled && source.config.qa.enabled;
         let is_small = self.rules_size(access).await? <= MOST_RULES;
-        // One at a time: each compiles all rules anew.
-        let permit = self.scan_permit.acquire().await.map_err(|_| ServiceError::Unavailable)?;
+        let permit = REHEARSAL.acquire().await.map_err(|_| ServiceError::Unavailable)?;
         let mut modes = Vec::new();
         for mode in [QaMode::Keyword, QaMode::Fuzzy, QaMode::Semantic] {
             let is_included = mode.under(source.plan) == mode;

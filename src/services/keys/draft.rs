@@ -9,6 +9,7 @@ use chatkeep_core::time::Timestamp;
 use super::super::access::Caller;
 use super::super::input::{channel_ids, text};
 use super::super::{Defect, FieldPath, ServiceError};
+use super::IssueKeyError;
 
 /// Maximum characters of a key's name.
 pub const KEY_NAME: usize = 100;
@@ -53,6 +54,38 @@ pub struct OperatorKey {
     pub pseudonyms: Option<PseudonymKey>,
 }
 
+impl OperatorKey {
+    /// Checks it as that of a caller is checked.
+    pub(super) fn checked(self, now: Timestamp) -> Result<Self, IssueKeyError> {
+        let name = text(FieldPath::body("/name"), self.name, 1, KEY_NAME)
+            .map_err(|_| IssueKeyError::Name)?;
+        if self.expires_at.is_some_and(|at| at <= now) {
+            return Err(IssueKeyError::Expired);
+        }
+        let mut channels = self.channels;
+        if let Some(ids) = &mut channels {
+            *ids = without_repetitions(std::mem::take(ids));
+        }
+        let scopes = without_repetitions(self.scopes);
+        let named = scopes.iter().find(|scope| !scope.allows_pseudonyms());
+        match named.filter(|_| self.pseudonyms.is_some()) {
+            Some(scope) => Err(IssueKeyError::ScopeWithPseudonyms(*scope)),
+            None => Ok(Self { name, channels, scopes, ..self }),
+        }
+    }
+}
+
+/// Returns each of them once, in their order.
+fn without_repetitions<T: PartialEq>(all: Vec<T>) -> Vec<T> {
+    let mut once = Vec::new();
+    for one in all {
+        if !once.contains(&one) {
+            once.push(one);
+        }
+    }
+    once
+}
+
 impl KeyDraft {
     /// Checks the draft: a key never exceeds the permissions of its creator.
     pub(super) fn checked(
@@ -64,12 +97,7 @@ impl KeyDraft {
         if !(1..=Scope::ALL.len()).contains(&self.scopes.len()) {
             return Err(ServiceError::defective(FieldPath::body("/scopes"), Defect::NoScope));
         }
-        let mut scopes = Vec::new();
-        for scope in self.scopes {
-            if !scopes.contains(&scope) {
-                scopes.push(scope);
-            }
-        }
+        let scopes = without_repetitions(self.scopes);
         if !scopes.iter().all(|scope| caller.bounds.has(*scope)) {
             return Err(ServiceError::InsufficientPermissions);
         }

@@ -9,6 +9,7 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
 use chatkeep_core::random;
+use chatkeep_core::role::Scope;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Key, NewKey, Rotated, Store, StoreError};
 
@@ -38,6 +39,12 @@ pub struct IssuedKey {
 /// Reason for which an operator's key cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum IssueKeyError {
+    /// The name is empty or too long.
+    #[error("the name must have 1 to {KEY_NAME} characters")]
+    Name,
+    /// The scope shows who people are.
+    #[error("a key with pseudonyms cannot have the scope {}", .0.name())]
+    ScopeWithPseudonyms(Scope),
     /// The time of expiry is past.
     #[error("the time of expiry must be in the future")]
     Expired,
@@ -172,9 +179,7 @@ impl KeyService {
         _: &Operator,
         wanted: OperatorKey,
     ) -> Result<IssuedKey, IssueKeyError> {
-        if wanted.expires_at.is_some_and(|at| at <= self.clock.now()) {
-            return Err(IssueKeyError::Expired);
-        }
+        let wanted = wanted.checked(self.clock.now())?;
         if self.store.accounts().user(&wanted.user).await?.is_none() {
             return Err(IssueKeyError::UnknownUser(wanted.user));
         }

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use askama::Template;
-use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::Language;
 use chatkeep_store::StoredMessage;
@@ -125,13 +124,14 @@ impl SenderLabel {
         let name = name.or(id).filter(|name| !name.is_empty());
         let nobody = if message.is_bot { "bot-name" } else { "sender-unknown" };
         let name = name.map_or_else(|| language.text(nobody), str::to_owned);
-        Self {
-            initial: name.chars().next().unwrap_or('?'),
-            name,
-            // Any number that is the same each time.
-            hue: ChannelId::from(id.unwrap_or(nobody)).shard() * 37 % 360,
-        }
+        Self { initial: name.chars().next().unwrap_or('?'), hue: hue(&name), name }
     }
+}
+
+/// Returns the colour of a name, the same each time. One of the id would tell readers of pseudonyms
+/// something of it.
+fn hue(name: &str) -> u32 {
+    name.chars().fold(0_u32, |sum, c| sum.wrapping_mul(31).wrapping_add(u32::from(c))) % 360
 }
 
 /// Appends a part of the page, and a line break.

@@ -39,7 +39,11 @@ async fn keys_are_created_listed_and_deleted() {
         let (printed, said) = run(&format!("key create --user U1 --name bot {args}"), 2).await;
         assert!(said.contains(why) && printed.is_empty(), "{args}: {said}");
     }
-    let create = "key create --user U1 --name bot --scope read:messages --expires 2999-01-01";
+    let long = "x".repeat(101);
+    let (printed, said) = run(&format!("key create --user U1 --name {long}"), 2).await;
+    assert!(printed.is_empty() && said.contains("--name must have 1 to 100 characters"), "{said}");
+    let create = "key create --user U1 --name bot --scope read:messages --scope read:messages \
+                  --expires 2999-01-01";
     let (printed, said) = run(create, 0).await;
     let [secret] = &printed[..] else { panic!("{printed:?}") };
     let (id, _) = said.rsplit_once(": store the key safely").unwrap();

@@ -13,11 +13,11 @@ use bytes::Bytes;
 use chatkeep_bus::{Bus, BusError};
 use chatkeep_core::cache::Cache;
 use chatkeep_core::causes::with_causes;
+use chatkeep_core::heavy::{BlockingPool, all_but_one};
 use chatkeep_core::id::ChannelId;
 use chatkeep_index::keyword::KeywordError;
 use chatkeep_index::semantic::SemanticSpace;
 use chatkeep_store::{AssistantState, Store, StoreError};
-use tokio::sync::Semaphore;
 use tokio::task::JoinError;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -58,6 +58,9 @@ type CompileResult = Result<Arc<Compiled>, Arc<CompileError>>;
 /// Address of a channel's page; `None` without a public address of the service.
 type ChannelLinks = Arc<dyn Fn(&ChannelId) -> Option<String> + Send + Sync>;
 
+/// Compiling and matching of assistants.
+static ASSISTANTS: BlockingPool = BlockingPool::new(all_but_one);
+
 /// Cache of compiled settings by channel. Cheap to clone.
 #[derive(Clone)]
 pub struct Assistants {
@@ -66,9 +69,6 @@ pub struct Assistants {
     states: Arc<CachedStates>,
     compiled: Cache<Key, CompileResult>,
     links: ChannelLinks,
-    /// Permits to keep a processor busy with compiling or matching; one processor is left for the
-    /// rest.
-    turns: Arc<Semaphore>,
 }
 
 /// Cached state of a channel.
@@ -166,9 +166,7 @@ impl Assistants {
     pub fn new(store: Store, space: Arc<SemanticSpace>) -> Self {
         let states = Arc::new(CachedStates::new());
         let compiled = compiled_within(MEMORY);
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let turns = Arc::new(Semaphore::new(processors.saturating_sub(1).max(1)));
-        Self { store, space, states, compiled, links: Arc::new(|_| None), turns }
+        Self { store, space, states, compiled, links: Arc::new(|_| None) }
     }
 
     /// Sets the maximum memory of compiled rules in bytes; the least recently used are evicted
@@ -283,23 +281,7 @@ impl Assistants {
     ) -> Result<Arc<Compiled>, CompileError> {
         let space = Arc::clone(&self.space);
         let compile = move || Compiled::new(source, &space, before.as_deref());
-        Ok(Arc::new(self.in_turn(compile).await??))
-    }
-
-    /// Does work that keeps a processor busy, when it is its turn. The turn ends with the work,
-    /// which a caller that is gone does not stop.
-    async fn in_turn<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, JoinError> {
-        // Never closed.
-        let turn = Arc::clone(&self.turns).acquire_owned().await;
-        let done = tokio::task::spawn_blocking(move || {
-            let done = work();
-            drop(turn);
-            done
-        });
-        done.await
+        Ok(Arc::new(ASSISTANTS.try_run(compile).await??))
     }
 
     /// Decides on a text with `compiled`; if that may take long, on a thread of its own.
@@ -316,7 +298,7 @@ impl Assistants {
             return Ok(compiled.decide(text));
         }
         let (compiled, text) = (Arc::clone(compiled), text.to_owned());
-        let decision = self.in_turn(move || compiled.decide(&text)).await;
+        let decision = ASSISTANTS.try_run(move || compiled.decide(&text)).await;
         decision.map_err(|error| Arc::new(error.into()))
     }
 

@@ -6,6 +6,7 @@ use std::io::Cursor;
 use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use chatkeep_blobs::{BlobError, Blobs, Stored};
+use chatkeep_core::heavy::BlockingPool;
 use futures_util::TryStreamExt as _;
 use image::codecs::jpeg::JpegEncoder;
 use image::{DynamicImage, ImageDecoder as _, ImageReader, Limits};
@@ -23,8 +24,8 @@ const MAX_SIDE: u32 = 16_384;
 /// Maximum memory for decoding it, in bytes.
 const MAX_MEMORY: u64 = 64 * 1024 * 1024;
 
-/// Lock of decoding, one picture at a time: each may take [`MAX_MEMORY`].
-static TURN: Semaphore = Semaphore::const_new(1);
+/// Decoding, one picture at a time: each may take [`MAX_MEMORY`].
+static DECODING: BlockingPool = BlockingPool::new(|_| 1);
 
 /// Places for stored pictures that are read, or wait for their turn: each may take [`MAX_FILE`].
 static READ: Semaphore = Semaphore::const_new(4);
@@ -37,7 +38,7 @@ pub(super) async fn of_blob(blobs: &Blobs, stored: &Stored) -> Result<Option<Byt
     if stored.bytes > MAX_FILE || !infer::is_image(&stored.head) {
         return Ok(None);
     }
-    // Before the turn, in which nobody should wait for a slow media store. Never closed.
+    // Before decoding, for which nobody should wait for a slow media store. Never closed.
     let place = READ.acquire().await.ok();
     let read = blobs.get(&stored.id, None).await?;
     let bytes = read.stream.try_fold(Vec::new(), async |mut all, piece| {
@@ -45,7 +46,7 @@ pub(super) async fn of_blob(blobs: &Blobs, stored: &Stored) -> Result<Option<Byt
         Ok(all)
     });
     let picture: Bytes = bytes.await?.into();
-    let made = in_turn(move || {
+    let made = decoded(move || {
         let made = make(&picture, SIDE);
         drop(place);
         made
@@ -57,22 +58,15 @@ pub(super) async fn of_blob(blobs: &Blobs, stored: &Stored) -> Result<Option<Byt
 /// that can be read within the limits.
 #[boxed]
 pub async fn small_picture(picture: Bytes, side: u32) -> Option<Bytes> {
-    in_turn(move || make(&picture, side)).await
+    decoded(move || make(&picture, side)).await
 }
 
-/// Decodes a picture when it is its turn. The turn ends with the work, which a caller that is gone
-/// does not stop.
-async fn in_turn(
+/// Decodes a picture, one at a time; `None` if that fails.
+async fn decoded(
     work: impl FnOnce() -> Result<Bytes, image::ImageError> + Send + 'static,
 ) -> Option<Bytes> {
-    // Never closed.
-    let turn = TURN.acquire().await.ok()?;
-    let made = tokio::task::spawn_blocking(move || {
-        let made = work();
-        drop(turn);
-        made
-    });
-    made.await.ok()?.inspect_err(|error| debug!(%error, "no thumbnail")).ok()
+    let made = DECODING.try_run(work).await;
+    made.ok()?.inspect_err(|error| debug!(%error, "no thumbnail")).ok()
 }
 
 fn make(picture: &[u8], side: u32) -> Result<Bytes, image::ImageError> {
@@ -118,17 +112,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_caller_that_is_gone_ends_no_turn_before_its_time() {
+    async fn a_caller_that_is_gone_lets_no_other_picture_in_before_its_time() {
         let (end, ended) = std::sync::mpsc::channel::<()>();
-        let mut call = Box::pin(in_turn(move || {
+        let mut call = Box::pin(decoded(move || {
             ended.recv().unwrap_err();
             make(b"not a picture", SIDE)
         }));
         assert!(futures_util::poll!(&mut call).is_pending());
         drop(call);
-        assert_eq!(TURN.available_permits(), 0, "it is worked on");
+        let mut next = Box::pin(decoded(|| make(b"not a picture", SIDE)));
+        assert!(futures_util::poll!(&mut next).is_pending());
         drop(end);
-        drop(TURN.acquire().await.unwrap());
+        assert_eq!(next.await, None);
     }
 
     #[tokio::test]

@@ -1,5 +1,7 @@
 //! Intake of a running stage: pulls messages, decodes and groups them, and begins to work on them.
 
+use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,6 +9,7 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_bus::{BusError, Consumer, Delivery};
 use chatkeep_core::log_reason;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Interval;
 use tokio_util::task::TaskTracker;
 
 use super::batch::Batch;
@@ -140,29 +143,57 @@ impl<S: Stage> Runner<S> {
         chunks.into_iter().map(Batch::from).collect()
     }
 
-    /// Spawns one task per batch.
-    async fn hand_out(
+    /// Spawns one task per batch. Batches that wait for a permit keep their leases.
+    pub(super) async fn hand_out(
         self: &Arc<Self>,
         deliveries: Vec<Delivery>,
         permit: OwnedSemaphorePermit,
         permits: &Arc<Semaphore>,
         tasks: &TaskTracker,
     ) {
+        let mut waiting = VecDeque::from(self.chunks(deliveries).await);
+        // One for all of them: each may wait for less than a period.
+        let mut extend = tokio::time::interval(self.settings.lease / 3);
+        extend.tick().await;
         let mut free = Some(permit);
-        for chunk in self.chunks(deliveries).await {
+        loop {
             let permit = match free.take() {
                 Some(permit) => permit,
-                // Closed only when the runner is gone.
-                None => match Arc::clone(permits).acquire_owned().await {
-                    Ok(permit) => permit,
-                    Err(_) => return,
+                None => match permit_for(&waiting, permits, &mut extend).await {
+                    Some(permit) => permit,
+                    None => return,
                 },
             };
+            let Some(chunk) = waiting.pop_front() else { return };
             let runner = Arc::clone(self);
             track(tasks, runner.stage.name().part(), async move {
                 runner.work(chunk).await;
                 drop(permit);
             });
+        }
+    }
+}
+
+/// Waits for the permit of the next call, and extends the leases of what waits meanwhile: what was
+/// never tried must not count an attempt. Returns `None` if nothing waits.
+async fn permit_for<T>(
+    waiting: &VecDeque<Batch<T>>,
+    permits: &Arc<Semaphore>,
+    extend: &mut Interval,
+) -> Option<OwnedSemaphorePermit> {
+    if waiting.is_empty() {
+        return None;
+    }
+    let mut permit = pin!(Arc::clone(permits).acquire_owned());
+    loop {
+        tokio::select! {
+            // Closed only when the runner is gone.
+            permit = &mut permit => return permit.ok(),
+            _ = extend.tick() => {
+                for leased in waiting {
+                    leased.extend().await;
+                }
+            }
         }
     }
 }

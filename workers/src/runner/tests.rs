@@ -9,6 +9,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
 
 use super::intake::{call_size, grouped, lease_size};
 use super::*;
@@ -282,4 +283,34 @@ async fn a_message_whose_decoding_panics_takes_no_neighbour_with_it() {
     let metrics = recorder.handle().render();
     let panics = "chatkeep_panics_total{part=\"stage:backup\"} 1\n";
     assert!(metrics.contains(panics), "{metrics}");
+}
+
+#[tokio::test]
+async fn what_waits_for_a_permit_keeps_its_lease() {
+    let lease = Duration::from_secs(3);
+    let stage = Picky { permits: Some(Semaphore::new(0)), ..Picky::default() };
+    let bench = Bench::new(stage, &["a", "b", "c"]).await;
+    let spec = StageName::Backup.consumer(lease);
+    bench.bus.ensure(&spec).await.unwrap();
+    let mut consumer = bench.bus.consume(&spec).await.unwrap();
+    let mut deliveries = consumer.fetch(3, DEADLINE).await.unwrap();
+    assert_eq!(deliveries.len(), 3);
+    // As after two deaths of the process: each is a call of its own, and one is under way at a time.
+    for delivery in &mut deliveries {
+        delivery.attempt = 3;
+    }
+    let settings = RunnerSettings { lease, max_attempts: 8, ..bench.runner.settings };
+    let runner = Arc::new(Runner { settings, ..bench.runner.clone() });
+    let (permits, tasks) = (Arc::new(Semaphore::new(1)), TaskTracker::new());
+    let permit = Arc::clone(&permits).acquire_owned().await.unwrap();
+    let look = async {
+        let again = consumer.fetch(3, lease + lease / 2).await.unwrap();
+        assert!(again.is_empty(), "{} are delivered again", again.len());
+        bench.stage.permits.as_ref().unwrap().close();
+    };
+    tokio::join!(runner.hand_out(deliveries, permit, &permits, &tasks), look);
+    tasks.close();
+    tasks.wait().await;
+    assert_eq!(bench.stage.stored.lock().unwrap().len(), 3);
+    assert!(bench.end().await.is_empty());
 }

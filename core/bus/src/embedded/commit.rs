@@ -9,11 +9,11 @@ use std::collections::HashSet;
 use chatkeep_core::time::Timestamp;
 use chatkeep_core::trace::TraceContext;
 use sqlx::sqlite::SqliteConnection;
-use sqlx::{Connection as _, query, query_scalar};
+use sqlx::{AssertSqlSafe, Connection as _, query, query_scalar};
 
 use super::dead;
 use super::ops::{Group, RoutedMessage};
-use super::schema::stream_code;
+use super::schema::{BUSY_TIMEOUT, stream_code};
 use super::state::Changes;
 use crate::Stream;
 
@@ -230,9 +230,14 @@ async fn tidy(conn: &mut SqliteConnection, before: i64) -> Result<bool, sqlx::Er
     Ok(forgotten.rows_affected() == ID_PURGE_BATCH.unsigned_abs())
 }
 
-/// Frees every free page and truncates the WAL, so that handled messages do not remain on disk.
+/// Frees every free page and truncates the WAL unless there are readers, so that handled messages do
+/// not remain on disk.
 pub(super) async fn checkpoint_wal(conn: &mut SqliteConnection) -> Result<(), sqlx::Error> {
     query("PRAGMA incremental_vacuum").execute(&mut *conn).await?;
-    query("PRAGMA wal_checkpoint(TRUNCATE)").execute(conn).await?;
-    Ok(())
+    // A reader may take long, and all publishers would wait for it.
+    query("PRAGMA busy_timeout = 0").execute(&mut *conn).await?;
+    let done = query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut *conn).await;
+    let wait = format!("PRAGMA busy_timeout = {}", BUSY_TIMEOUT.as_millis());
+    query(AssertSqlSafe(wait)).execute(conn).await?;
+    done.map(drop)
 }

@@ -83,7 +83,7 @@ impl EmbeddedConsumer {
             return Ok(Vec::new());
         }
         let again = match plan.again.as_slice() {
-            [] => Vec::new(),
+            [] => (Vec::new(), true),
             seqs => read_again(&self.bus.readers, seqs).await?,
         };
         let new = match plan.scan {
@@ -103,14 +103,14 @@ impl EmbeddedConsumer {
     fn lease(
         &self,
         plan: &FetchPlan,
-        again: Vec<Row>,
+        (again, all_again): (Vec<Row>, bool),
         (new, all): (Vec<Row>, bool),
         high: i64,
     ) -> (Vec<Delivery>, bool) {
         let now = Instant::now();
         let mut deliveries = Vec::with_capacity(again.len() + new.len());
         let careful = self.bus.shared.change(|state| {
-            if again.len() < plan.again.len() {
+            if all_again && again.len() < plan.again.len() {
                 self.finish_missing_rows(state, plan, &again);
             }
             let position = state.position(self.key);
@@ -136,9 +136,9 @@ impl EmbeddedConsumer {
     /// would be read again without end.
     fn finish_missing_rows(&self, state: &mut State, plan: &FetchPlan, rows: &[Row]) {
         for &seq in &plan.again {
-            if rows.iter().all(|row| row.0 != seq) {
+            // One that was acknowledged late, after the plan, has ended already.
+            if rows.iter().all(|row| row.0 != seq) && state.finish(self.key, seq) {
                 tracing::error!(seq, consumer = %self.filter.name, "the bus lost a message");
-                state.finish(self.key, seq);
             }
         }
     }

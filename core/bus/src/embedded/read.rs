@@ -86,17 +86,20 @@ async fn within(
     Ok((rows, false))
 }
 
-/// Returns messages by sequence number.
-pub(super) async fn read_again(pool: &SqlitePool, seqs: &[i64]) -> Result<Vec<Row>, BusError> {
+/// Returns messages by sequence number, in its order, and `true` if these are all that there are.
+pub(super) async fn read_again(
+    pool: &SqlitePool,
+    seqs: &[i64],
+) -> Result<(Vec<Row>, bool), BusError> {
     let list = serde_json::to_string(seqs).map_err(|error| sqlx::Error::Encode(error.into()))?;
-    Ok(query_as(
+    let rows = query_as(
         "SELECT seq, subject, id, payload, published_at, only_consumer IS NOT NULL,
                      traceparent
          FROM message WHERE seq IN (SELECT value FROM json_each(?1)) ORDER BY seq",
     )
-    .bind(list)
-    .fetch_all(pool)
-    .await?)
+    .bind(list);
+    // One more than there can be: their end is seen.
+    within(seqs.len() + 1, rows.fetch(pool)).await
 }
 
 /// Returns the time at which the oldest unfinished message of a consumer was published.

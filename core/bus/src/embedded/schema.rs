@@ -95,10 +95,13 @@ pub(super) fn file(folder: &Path) -> PathBuf {
     folder.join("bus.db")
 }
 
+/// Time that a statement waits for other processes that use the file.
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
 pub(super) fn options(folder: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(file(folder))
-        .busy_timeout(Duration::from_secs(10))
+        .busy_timeout(BUSY_TIMEOUT)
         .disable_statement_logging()
 }
 

@@ -178,7 +178,7 @@ impl Writer {
     }
 
     async fn write(&mut self, group: Group, waiting: Waiting) {
-        let result = self.commit(&group).await;
+        let result = self.commit_or_panicked(&group).await;
         if matches!(&result, Ok(written) if written.more_to_forget) {
             self.housekeeping.continue_soon();
         }
@@ -195,6 +195,18 @@ impl Writer {
                 self.written(&written, waiting);
             }
             Err(error) => self.failed(&error, group.changes, waiting),
+        }
+    }
+
+    /// Commits a group. A panic is an error like others: what was taken from memory is restored, and
+    /// the connection goes back to the last commit.
+    async fn commit_or_panicked(&mut self, group: &Group) -> Result<Written, BusError> {
+        match panics::catch(PART, self.commit(group)).await {
+            Ok(result) => result,
+            Err(panicked) => {
+                self.shared.availability.fails(Work::Writing, &panicked.to_string());
+                Err(sqlx::Error::Protocol(panicked.to_string()).into())
+            }
         }
     }
 

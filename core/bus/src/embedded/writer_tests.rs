@@ -1,28 +1,46 @@
-//! Tests of the syncs to the disk: commits that somebody relies on have one, others have none.
+//! Tests of the writer: commits that somebody relies on are synced, others are not; and a panic loses
+//! nothing.
 
-use chatkeep_core::time::SystemClock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use chatkeep_core::time::{Clock, SystemClock, Timestamp};
 
 use super::*;
 use crate::embedded::EmbeddedBus;
-use crate::{BusLimits, Outgoing};
+use crate::embedded::state::PendingDeadLetter;
+use crate::{BusLimits, Outgoing, Stream};
+
+/// A clock that panics once it is told to.
+#[derive(Debug, Default)]
+struct Fuse {
+    blown: AtomicBool,
+}
+
+impl Clock for Fuse {
+    fn now(&self) -> Timestamp {
+        assert!(!self.blown.swap(false, Ordering::SeqCst), "a defect");
+        SystemClock.now()
+    }
+}
 
 /// A writer beside a bus that has the same memory.
 struct Bench {
     writer: Writer,
     ops: mpsc::Sender<Op>,
     bus: EmbeddedBus,
+    fuse: Arc<Fuse>,
     _folder: tempfile::TempDir,
 }
 
 impl Bench {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let (path, clock) = (folder.path(), Arc::new(SystemClock));
-        let bus = EmbeddedBus::attach(path, BusLimits::default(), clock).await.unwrap();
+        let (path, fuse) = (folder.path(), Arc::new(Fuse::default()));
+        let bus = EmbeddedBus::attach(path, BusLimits::default(), fuse.clone()).await.unwrap();
         let file = BusFile::new(path.to_owned(), schema::writer(path).await.unwrap());
         let (ops, queue) = mpsc::channel(1);
         let writer = Writer::new(file, Arc::clone(&bus.inner.shared), queue, None);
-        Self { writer, ops, bus, _folder: folder }
+        Self { writer, ops, bus, fuse, _folder: folder }
     }
 
     /// Runs a round with an operation; returns whether its commit was synced.
@@ -61,4 +79,34 @@ async fn only_what_somebody_relies_on_is_synced() {
     bench.writer.file.lose().await;
     assert!(bench.operate(publish).await, "a new connection");
     assert!(!bench.acknowledge().await);
+}
+
+#[tokio::test]
+async fn a_panic_while_it_writes_loses_nothing() {
+    let mut bench = Bench::new().await;
+    let letter = PendingDeadLetter {
+        consumer: "backup".to_owned(),
+        stream: Stream::Events,
+        queue: String::new(),
+        subject: "event.line.0".to_owned(),
+        message_id: "E1".to_owned(),
+        reason: "poison".to_owned(),
+        attempts: 1,
+        died_at: SystemClock.now(),
+        payload: "{}".into(),
+    };
+    bench
+        .bus
+        .inner
+        .shared
+        .state()
+        .restore(Changes { dead_letters: vec![letter], ..Changes::default() }, Instant::now());
+    bench.fuse.blown.store(true, Ordering::SeqCst);
+    let (done, answer) = oneshot::channel();
+    bench.ops.send(Op::Flush { done }).await.unwrap();
+    let _ = bench.writer.round().await;
+    assert!(answer.await.unwrap().is_err(), "who waits is told");
+    assert!(!bench.fuse.blown.load(Ordering::SeqCst), "it panicked");
+    assert!(bench.operate(|done| Op::Flush { done }).await);
+    assert_eq!(bench.bus.dead_letters(None, 10).await.unwrap().len(), 1);
 }

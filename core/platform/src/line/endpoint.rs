@@ -1,5 +1,7 @@
 //! Endpoints of the Messaging API that are called, and their rate limits.
 
+use chatkeep_core::named;
+
 /// An endpoint: the unit of metrics, rate limits and pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Endpoint {
@@ -35,45 +37,26 @@ pub(super) const PER_SECOND: u32 = 2_000;
 /// Burst size, in calls.
 pub(super) const BURST: u32 = 200;
 
-impl Endpoint {
-    /// Every endpoint.
-    pub(super) const ALL: [Self; 14] = [
-        Self::Reply,
-        Self::Push,
-        Self::Profile,
-        Self::Group,
-        Self::MemberCount,
-        Self::Bot,
-        Self::Content,
-        Self::Preview,
-        Self::Transcoding,
-        Self::WebhookAddress,
-        Self::WebhookTest,
-        Self::Quota,
-        Self::TokenVerify,
-        Self::TokenIssue,
-    ];
-
-    /// Returns its name in metrics.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Reply => "reply",
-            Self::Push => "push",
-            Self::Profile => "profile",
-            Self::Group => "group_summary",
-            Self::MemberCount => "member_count",
-            Self::Bot => "bot_info",
-            Self::Content => "content",
-            Self::Preview => "preview",
-            Self::Transcoding => "transcoding",
-            Self::WebhookAddress => "webhook_endpoint",
-            Self::WebhookTest => "webhook_test",
-            Self::Quota => "quota",
-            Self::TokenVerify => "token_verify",
-            Self::TokenIssue => "token_issue",
-        }
+named! {
+    pub(super) Endpoint {
+        Reply = "reply",
+        Push = "push",
+        Profile = "profile",
+        Group = "group_summary",
+        MemberCount = "member_count",
+        Bot = "bot_info",
+        Content = "content",
+        Preview = "preview",
+        Transcoding = "transcoding",
+        WebhookAddress = "webhook_endpoint",
+        WebhookTest = "webhook_test",
+        Quota = "quota",
+        TokenVerify = "token_verify",
+        TokenIssue = "token_issue",
     }
+}
 
+impl Endpoint {
     /// Returns its host.
     pub(super) const fn host(self) -> Host {
         match self {

@@ -2,6 +2,7 @@
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::named;
 use chatkeep_core::text::shortened;
 use chatkeep_core::time::Timestamp;
 use serde_json::Value;
@@ -39,40 +40,18 @@ pub enum ChangeKind {
     Erasure,
 }
 
-impl ChangeKind {
-    /// Every kind.
-    pub const ALL: [Self; 10] = [
-        Self::Assistant,
-        Self::Rule,
-        Self::GroupRules,
-        Self::Role,
-        Self::Retention,
-        Self::TimeZone,
-        Self::EarlierTexts,
-        Self::Subscription,
-        Self::Deletion,
-        Self::Erasure,
-    ];
-
-    /// Returns its name in the database.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Assistant => "assistant",
-            Self::Rule => "rule",
-            Self::GroupRules => "group_rules",
-            Self::Role => "role",
-            Self::Retention => "retention",
-            Self::TimeZone => "time_zone",
-            Self::EarlierTexts => "earlier_texts",
-            Self::Subscription => "subscription",
-            Self::Deletion => "deletion",
-            Self::Erasure => "erasure",
-        }
-    }
-
-    /// Returns the kind of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
+named! {
+    pub ChangeKind {
+        Assistant = "assistant",
+        Rule = "rule",
+        GroupRules = "group_rules",
+        Role = "role",
+        Retention = "retention",
+        TimeZone = "time_zone",
+        EarlierTexts = "earlier_texts",
+        Subscription = "subscription",
+        Deletion = "deletion",
+        Erasure = "erasure",
     }
 }
 

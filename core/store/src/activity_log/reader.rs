@@ -1,6 +1,7 @@
 //! Readers of messages, and the actions by which they read.
 
 use chatkeep_core::id::KeyId;
+use chatkeep_core::named;
 
 /// Way in which messages were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,34 +22,15 @@ pub enum ReadAction {
     History,
 }
 
-impl ReadAction {
-    /// Every action.
-    pub const ALL: [Self; 7] = [
-        Self::List,
-        Self::Search,
-        Self::Open,
-        Self::Media,
-        Self::Export,
-        Self::Events,
-        Self::History,
-    ];
-
-    /// Returns its name in the database.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::List => "list",
-            Self::Search => "search",
-            Self::Open => "open",
-            Self::Media => "media",
-            Self::Export => "export",
-            Self::Events => "events",
-            Self::History => "history",
-        }
-    }
-
-    /// Returns the action of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|action| action.name() == name)
+named! {
+    pub ReadAction {
+        List = "list",
+        Search = "search",
+        Open = "open",
+        Media = "media",
+        Export = "export",
+        Events = "events",
+        History = "history",
     }
 }
 

@@ -105,7 +105,8 @@ const DROP_SENDERS: &str = "
     DELETE FROM imported_senders
     WHERE channel_id = $1 AND NOT EXISTS (
         SELECT 1 FROM messages m
-        WHERE m.channel_id = $1 AND m.sender_id = imported_senders.user_id)";
+        WHERE m.channel_id = $1 AND m.sender_id = imported_senders.user_id
+          AND m.sent_at IS NOT NULL)";
 /// People known by name only, without any reference left.
 const DROP_PEOPLE: &str = "
     DELETE FROM users
@@ -296,5 +297,17 @@ impl From<ImportRow> for ImportRecord {
             files: row.files,
             undone_at: row.undone_at.map(Timestamp::from_millis),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DROP_SENDERS;
+    use crate::plan::plan;
+
+    #[tokio::test]
+    async fn senders_are_dropped_without_reading_the_messages_of_all_others() {
+        let steps = plan(DROP_SENDERS).await.join("\n");
+        assert!(steps.contains("messages_by_sender (channel_id=? AND sender_id=?"), "{steps}");
     }
 }

@@ -6,6 +6,7 @@ use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::{DAY, Timestamp};
 
 use super::super::activity_log::{ChangeKind, NewChange, forget_activity, log_change};
+use super::super::channel_locks::lock_one;
 use super::super::channels::channel_keys;
 use super::super::db::Tx;
 use super::super::unknown_events::forget_unknown;
@@ -76,6 +77,8 @@ impl ChannelStore<'_> {
     ) -> Result<(), StoreError> {
         let c = channel.as_str();
         let mut tx = self.store.db.begin().await?;
+        // Otherwise the log of two changes at once would have the same value before both.
+        lock_one(&mut tx, channel).await?;
         let known: Option<(Option<i64>, i64)> =
             tx.fetch_optional(query_as(OF_CHANNEL).bind(c)).await?;
         tx.execute(query(SET).bind(c).bind(days.map(i64::from))).await?;

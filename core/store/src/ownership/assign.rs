@@ -8,6 +8,7 @@ use chatkeep_core::time::Timestamp;
 use super::super::coverage::{CoverageChange, note};
 use super::super::{ChannelStore, StoreError, channel_locks};
 use super::settle::{DEPOSE, MOVE, Move};
+use crate::presence_sql::bot_has_left;
 use crate::query::{query, query_as};
 
 /// Number of a bot's channels.
@@ -21,10 +22,11 @@ pub struct BotChannels {
 
 const OF_BOTS: &str = "SELECT bot, COUNT(*) FROM channels GROUP BY bot ORDER BY bot";
 
-const OWNER: &str = "
-    SELECT bot, CASE WHEN disabled_at > 0 AND disabled_at >= enabled_at
-                      AND disabled_at >= resumed_at THEN 1 ELSE 0 END
-    FROM channels WHERE channel_id = $1";
+const OWNER: &str = concat!(
+    "SELECT bot, CASE WHEN ",
+    bot_has_left!("channels"),
+    " THEN 1 ELSE 0 END FROM channels WHERE channel_id = $1"
+);
 
 const ASSIGN: &str = "UPDATE channels SET bot = $2 WHERE channel_id = $1";
 

@@ -1,5 +1,7 @@
 //! Sources and states of replies.
 
+use chatkeep_core::named;
+
 /// Source of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplySource {
@@ -15,22 +17,13 @@ pub enum ReplySource {
     Welcome,
 }
 
-impl ReplySource {
-    /// Returns the name of the source on every surface.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Rules => "rules",
-            Self::Link => "link",
-            Self::Qa => "qa",
-            Self::NoMatch => "noMatch",
-            Self::Welcome => "welcome",
-        }
-    }
-
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        [Self::Rules, Self::Link, Self::Qa, Self::NoMatch, Self::Welcome]
-            .into_iter()
-            .find(|source| source.name() == name)
+named! {
+    pub ReplySource {
+        Rules = "rules",
+        Link = "link",
+        Qa = "qa",
+        NoMatch = "noMatch",
+        Welcome = "welcome",
     }
 }
 
@@ -47,20 +40,11 @@ pub enum ReplyStatus {
     Suppressed,
 }
 
-impl ReplyStatus {
-    /// Returns the name of the state in the store.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sending => "sending",
-            Self::Sent => "sent",
-            Self::Failed => "failed",
-            Self::Suppressed => "suppressed",
-        }
-    }
-
-    pub(super) fn parse(name: &str) -> Option<Self> {
-        [Self::Sending, Self::Sent, Self::Failed, Self::Suppressed]
-            .into_iter()
-            .find(|status| status.name() == name)
+named! {
+    pub ReplyStatus {
+        Sending = "sending",
+        Sent = "sent",
+        Failed = "failed",
+        Suppressed = "suppressed",
     }
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::super::db::{Sql, Tx, locking};
 use super::super::ingest::BulkKey;
+use super::super::outbox_log::{self, NewOutboxEvent, NewWebhookEvent};
 use super::super::{OutboxEventKind, StoreError, WebhookStore};
 use super::delivery::{DeliveryFailure, DeliveryStatus};
 use super::lease::LeasedDelivery;
@@ -100,9 +101,6 @@ const DISABLE: &str = "
                         notice_outcome = NULL
     WHERE webhook_id = $1 AND enabled = 1 AND ($4 IS NULL OR failing_since <= $4)
     RETURNING user_id";
-const ADD_EVENT: &str = "
-    INSERT INTO outbox_events (type, at, logged_at, channel_id, subject_id, detail_id)
-    VALUES ($4, $1, $1, NULL, $2, $3)";
 
 #[derive(Serialize)]
 struct Settled<'a> {
@@ -276,6 +274,6 @@ pub(super) async fn log_disabled(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let kind = OutboxEventKind::EndpointDisabled.name();
-    tx.execute(query(ADD_EVENT).bind(now.millis()).bind(user).bind(webhook).bind(kind)).await?;
-    Ok(())
+    let outbox_event = NewOutboxEvent { kind, at: now.millis(), c: None, s: Some(user) };
+    outbox_log::log(tx, &[NewWebhookEvent { outbox_event, detail: webhook }], now).await
 }

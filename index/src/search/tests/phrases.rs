@@ -136,3 +136,31 @@ fn amounts_are_found_with_and_without_their_commas() {
         assert_eq!(find(&index, query), found, "{query}");
     }
 }
+
+#[test]
+fn amounts_are_found_however_they_are_written() {
+    let index = index_of(&[
+        "尾款 2,980 元，下週付",
+        "尾款2980元",
+        "ราคา 650 บาท",
+        "ราคา650บาท",
+        "B2 車位 (平面)",
+        "請找 @林語晴 Grace",
+    ]);
+    for (query, found) in [
+        ("2980元", &["m1", "m0"][..]),
+        ("2,980元", &["m1", "m0"]),
+        ("\"2980 元\"", &["m1", "m0"]),
+        ("尾款2980", &["m1", "m0"]),
+        ("650บาท", &["m3", "m2"]),
+        ("\"650 บาท\"", &["m3", "m2"]),
+        ("B2車位", &["m4"]),
+        ("（平面）", &["m4"]),
+        ("@林語晴", &["m5"]),
+        ("@Grace", &["m5"]),
+        ("\"@Grace\"", &[]),
+        ("-(平面) 車位", &[]),
+    ] {
+        assert_eq!(find(&index, query), found, "{query}");
+    }
+}

@@ -53,6 +53,8 @@ impl AssistantService {
         access: &HistoryAccess,
         request: ComparisonRequest,
     ) -> Result<Progress<Comparison>, ServiceError> {
+        // Also where another reader began it, who may see more.
+        self.since(access, (FieldPath::parameter("days"), DAYS))?;
         let channel = access.without_reading();
         let key = ComparisonKey {
             channel: channel.clone(),
