@@ -31,5 +31,5 @@ pub mod semantic;
 pub use fold::{fold, fold_phrase, is_blank};
 pub use keyword::{KeywordError, KeywordHit, KeywordMatcher, SharedKeyword, duplicates};
 pub use length::{is_longer, length_up_to};
-pub use link::{WebLink, web_links};
+pub use link::{WebLink, web_links, without_addresses};
 pub use moment::Moment;

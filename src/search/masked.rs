@@ -51,8 +51,13 @@ impl SearchService {
         let mask = mask.clone();
         // Masking and indexing a thousand messages takes a while.
         let found = CALLERS.run(move || search_among(&mask.show_all(messages), &find)).await?;
-        Ok(SearchResults { is_total_exact: found.is_total_exact && !is_cut, ..found })
+        Ok(within(found, is_cut))
     }
+}
+
+/// Returns results among candidates, of which there may have been more.
+fn within(found: SearchResults, is_cut: bool) -> SearchResults {
+    SearchResults { is_total_exact: found.is_total_exact && !is_cut, ..found }
 }
 
 fn search_among(
@@ -86,6 +91,22 @@ mod tests {
 
     use super::super::ParsedQuery;
     use super::*;
+
+    #[test]
+    fn a_total_of_candidates_that_were_cut_is_not_exact() {
+        let found = |is_total_exact| SearchResults {
+            hits: Vec::new(),
+            total: CANDIDATES,
+            related: 0,
+            is_total_exact,
+            next: None,
+        };
+        for (is_exact, is_cut, expected) in
+            [(true, false, true), (true, true, false), (false, false, false), (false, true, false)]
+        {
+            assert_eq!(within(found(is_exact), is_cut).is_total_exact, expected);
+        }
+    }
 
     #[test]
     fn related_messages_are_found_for_questions_alone() {

@@ -253,7 +253,7 @@ impl ChannelService {
         &self,
         access: &ChannelAccess<Member, ReadMessages>,
     ) -> Result<bool, ServiceError> {
-        Ok(self.store.accounts().backup_state(access.without_reading()).await?.0)
+        Ok(self.store.accounts().backup_state(access.without_reading()).await?.is_subscribed())
     }
 
     /// Returns the coverage of a channel's backup within the caller's bounds: since when it is
@@ -282,9 +282,10 @@ impl ChannelService {
         let plan = self.store.members().owner_plan(id).await?;
         let setting = self.store.assistant().assistant_setting(id).await?;
         let assistant = AssistantSettings::new(setting, plan).shown(mask);
-        let (is_backed_up, is_paused) = self.store.accounts().backup_state(id).await?;
+        let backup = self.store.accounts().backup_state(id).await?;
         let zone = channel.zone(self.time_zone);
         let channel = mask.show(channel);
+        let (is_backed_up, is_paused) = (backup.is_subscribed(), backup.is_paused());
         Ok(ChannelSettings { channel, assistant, is_backed_up, is_paused, zone })
     }
 }

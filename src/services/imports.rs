@@ -153,8 +153,8 @@ impl ImportService {
             Some(user) => self.subscribe(channel, user).await?,
             None => false,
         };
-        let (subscribed, _) = self.store.accounts().backup_state(channel).await?;
-        if !subscribed {
+        let backup = self.store.accounts().backup_state(channel).await?;
+        if !backup.is_subscribed() {
             return Err(OpenChannelError::NotSubscribed(channel.clone()));
         }
         Ok(OpenedChannel { user_added, has_bot: self.give_bot(channel, bot).await? })

@@ -101,11 +101,11 @@ impl OverviewService {
         let shares = usage.iter().flat_map(|usage| &usage.channels);
         let subscribed: HashSet<_> = shares.map(|share| &share.channel).collect();
         let overview = |channel: Masked<Channel>| {
-            let (backed_up, paused) = states.get(&channel.id).copied().unwrap_or_default();
+            let backup = states.get(&channel.id).copied().unwrap_or_default();
             ChannelOverview {
                 newest: newest.remove(&channel.id).map(|message| caller.mask.show(message)),
-                backed_up,
-                paused,
+                backed_up: backup.is_subscribed(),
+                paused: backup.is_paused(),
                 subscribed: subscribed.contains(&channel.id),
                 lost_files: lost.get(&channel.id).copied().unwrap_or_default(),
                 unanswered: unanswered.get(&channel.id).copied().unwrap_or_default(),

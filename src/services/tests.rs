@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use chatkeep_bus::embedded::EmbeddedBus;
 use chatkeep_bus::{Bus, BusLimits};
-use chatkeep_core::assistant::{AssistantConfig, QaMode, RuleDraft};
+use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, QaMode, RuleDraft};
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
@@ -297,6 +297,13 @@ async fn an_editor_is_warned_of_keywords_that_do_something_else() {
     }
     let saved = assistant.saved_rules(&access, first).await.unwrap();
     assert_eq!(saved.book.rules.len(), 4);
+    let inside = QaChange { keyword_match: Some(KeywordMatch::Contains), ..QaChange::default() };
+    let rule = assistant.add_rule(&access, draft("house rules"), None).await.unwrap();
+    let warned = async || assistant.saved_rules(&access, rule.clone()).await.unwrap().warnings;
+    assert!(warned().await.is_empty(), "the whole message is no trigger");
+    let change = AssistantChange { qa: Some(inside), ..AssistantChange::default() };
+    assistant.change_settings(&access, change, None).await.unwrap();
+    assert_eq!(warned().await[0].kind, KeywordWarningKind::IsTrigger);
     // The words of what is switched off bring nothing.
     let rules = TriggerChange { enabled: Some(false), trigger_keywords: None };
     let link = TriggerChange { enabled: Some(false), trigger_keywords: None };

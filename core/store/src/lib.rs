@@ -169,6 +169,7 @@ pub use opt_out_changes::OptOutChange;
 pub use opt_outs::OptOuts;
 pub use outbox::{FeedReader, OutboxEvent, OutboxPage, OutboxPosition};
 pub use outbox_kind::OutboxEventKind;
+pub use overview::BackupState;
 pub use own_data::OwnMessages;
 pub use ownership::{BotChannels, Standing};
 pub use presence_evidence::{PresenceEvidence, PresenceEvidenceKind};

@@ -3,8 +3,8 @@
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 
-use super::db::{Sql, locking};
 use super::opt_outs::OptOuts;
+use super::users::lock_user;
 use super::{MemberStore, StoreError, channel_locks};
 use crate::query::{query, query_as};
 
@@ -13,7 +13,6 @@ use crate::query::{query, query_as};
 const CHANGES: i64 = 1_000;
 
 const OF_PERSON: &str = "SELECT channel_id FROM members WHERE user_id = $1";
-const LOCK_PERSON: Sql = locking!("SELECT user_id FROM users WHERE user_id = $1");
 const COUNT: &str = "
     SELECT COUNT(*) FILTER (WHERE channel_id = $2), COALESCE(MAX(at), 0)
     FROM opt_outs WHERE user_id = $1";
@@ -57,7 +56,7 @@ impl MemberStore<'_> {
             rows.into_iter().map(|(id,)| ChannelId::new(id)).collect()
         };
         channel_locks::lock(&mut tx, &places).await?;
-        let _: Option<(String,)> = tx.fetch_optional(query_as(LOCK_PERSON).bind(u)).await?;
+        lock_user(&mut tx, u).await?;
         let known = OptOuts::load(&mut tx, [user]).await?;
         if known.says(user, channel, opted_out) {
             return Ok(OptOutChange::Done);

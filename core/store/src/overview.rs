@@ -69,9 +69,32 @@ const NOT_GIVEN: &str = "
 
 const SUBSCRIBERS: &str = subscribers!("s.channel_id IN (SELECT value ->> 'c' FROM json_each($1))");
 
+/// State of a channel's backup.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackupState {
+    /// Nobody has the channel backed up.
+    #[default]
+    Off,
+    /// What is sent is stored.
+    Running,
+    /// Every subscriber has used up the quota: nothing is stored.
+    Paused,
+}
+
+impl BackupState {
+    /// Returns true if somebody has the channel backed up.
+    pub fn is_subscribed(self) -> bool {
+        self != Self::Off
+    }
+
+    /// Returns true if nothing is stored because of the quota.
+    pub fn is_paused(self) -> bool {
+        self == Self::Paused
+    }
+}
+
 impl AccountStore<'_> {
-    /// Returns two flags for each of these channels: it has subscribers, and its backup is paused
-    /// because all of them are over their quota.
+    /// Returns the state of the backup of each of these channels.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -79,14 +102,20 @@ impl AccountStore<'_> {
     pub async fn backup_states(
         &self,
         channels: &[ChannelId],
-    ) -> Result<HashMap<ChannelId, (bool, bool)>, StoreError> {
+    ) -> Result<HashMap<ChannelId, BackupState>, StoreError> {
         let keys = channel_keys(channels)?;
         let rows: Vec<SubscriberRow> =
             self.store.db.fetch_all(query_as(SUBSCRIBERS).bind(&keys)).await?;
         let ledger = Ledger::new(channels.iter().cloned(), rows)?;
         let state = |channel: &ChannelId| {
-            let enabled = ledger.subscribed(channel);
-            (channel.clone(), (enabled, enabled && ledger.paused(channel)))
+            let state = if !ledger.subscribed(channel) {
+                BackupState::Off
+            } else if ledger.paused(channel) {
+                BackupState::Paused
+            } else {
+                BackupState::Running
+            };
+            (channel.clone(), state)
         };
         Ok(channels.iter().map(state).collect())
     }

@@ -11,6 +11,7 @@ use super::channels::channel_keys;
 use super::coverage::{CoverageChange, note};
 use super::db::{Sql, Tx, locking};
 use super::ingest::{close_gaps, lock_ledger, save_ledger};
+use super::overview::BackupState;
 use super::{AccountStore, StoreError, channel_locks};
 use crate::presence_sql::{has_left, takes_part};
 use crate::query::{query, query_as};
@@ -197,13 +198,12 @@ impl AccountStore<'_> {
         Ok(rows.into_iter().map(subscription).collect())
     }
 
-    /// Returns two flags: the channel has subscribers, and its backup is paused because all of them
-    /// are over their quota.
+    /// Returns the state of a channel's backup.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     #[boxed]
-    pub async fn backup_state(&self, channel: &ChannelId) -> Result<(bool, bool), StoreError> {
+    pub async fn backup_state(&self, channel: &ChannelId) -> Result<BackupState, StoreError> {
         let mut states = self.backup_states(std::slice::from_ref(channel)).await?;
         Ok(states.remove(channel).unwrap_or_default())
     }

@@ -7,7 +7,7 @@ use chatkeep_core::id::UserId;
 use chatkeep_core::plan::{Plan, Usage};
 use chatkeep_core::time::Timestamp;
 
-use super::db::{Sql, locking};
+use super::db::{Sql, Tx, locking};
 use super::ingest::{add_notice, lock_ledger};
 use super::members::UserKey;
 use super::subscriptions::resume;
@@ -55,12 +55,20 @@ const CHOSEN: &str = users!("WHERE user_id IN (SELECT value ->> 'u' FROM json_ea
 const PAGE: &str = users!("WHERE user_id > $1 ORDER BY user_id LIMIT $2");
 const LOCK: Sql = locking!("SELECT plan, used_bytes FROM users WHERE user_id = $1");
 
+const LOCK_ONLY: Sql = locking!("SELECT user_id FROM users WHERE user_id = $1");
+
 const ADD: &str = "
     INSERT INTO users (user_id, display_name, created_at) VALUES ($1, $2, $3)
     ON CONFLICT (user_id) DO UPDATE SET
         display_name = COALESCE(excluded.display_name, users.display_name)";
 
 const SET_PLAN: &str = "UPDATE users SET plan = $2 WHERE user_id = $1";
+
+/// Locks a user until the transaction ends, if there is one.
+pub(super) async fn lock_user(tx: &mut Tx, user: &str) -> Result<(), StoreError> {
+    let _: Option<(String,)> = tx.fetch_optional(query_as(LOCK_ONLY).bind(user)).await?;
+    Ok(())
+}
 
 impl AccountStore<'_> {
     /// Creates a user; an existing one is unchanged but for the name, if one is given.

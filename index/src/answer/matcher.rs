@@ -111,6 +111,11 @@ impl RuleMatcher {
         self.literal(message).filter(|(_, excluded)| !excluded).map(|(hit, _)| hit)
     }
 
+    /// Returns whether the whole message is a keyword.
+    pub fn is_keyword(&self, message: &str) -> bool {
+        self.keywords.exact(message).is_some()
+    }
+
     /// Returns the keyword of a message that answers it; if there is none, one whose rule must not
     /// answer it, and `true`.
     fn literal(&self, message: &str) -> Option<(KeywordHit, bool)> {

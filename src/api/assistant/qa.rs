@@ -81,13 +81,14 @@ struct RuleWarning {
 
 /// Kind of warning: `keyword_shared` when another rule has the same keyword (the oldest answers),
 /// `keyword_is_trigger` when it is a trigger of the group rules or of the link, which take
-/// precedence.
+/// precedence, or has one in it where keywords may occur anywhere in a message.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum WarningCode {
     /// Another rule has the same keyword; the oldest answers.
     KeywordShared,
-    /// The keyword is a trigger of the group rules or of the link, which take precedence.
+    /// The keyword is a trigger of the group rules or of the link, which take precedence, or has one in
+    /// it.
     KeywordIsTrigger,
 }
 

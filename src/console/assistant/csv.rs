@@ -9,7 +9,7 @@ use chatkeep_core::id::RuleId;
 use chatkeep_i18n::Language;
 use chatkeep_services::assistant::{ImportRow, RuleUpdate};
 use chatkeep_transfer::csv::{opened, sealed};
-use csv::{ReaderBuilder, StringRecord, Terminator, WriterBuilder};
+use csv::{QuoteStyle, ReaderBuilder, StringRecord, Terminator, WriterBuilder};
 
 use super::super::error::PageError;
 
@@ -27,6 +27,9 @@ pub(super) enum TableFault {
     NoText,
     /// It has more rows than a channel can have rules.
     TooManyRows,
+    /// The row of that number has more cells than the first one: a text with a comma, perhaps, that is
+    /// in no quotation marks.
+    TooManyCells(u64),
 }
 
 /// Places of the columns in a table.
@@ -60,20 +63,43 @@ fn write(rules: &[Rule]) -> csv::Result<Vec<u8>> {
     Ok(out.into_inner().map_err(csv::IntoInnerError::into_error)?)
 }
 
+/// Commas of Chinese and Japanese keyboards.
+const WIDE_COMMAS: [char; 2] = ['，', '、'];
+
 /// Returns texts as one cell: a text a line, in quotation marks if it has a comma, a quotation mark or
 /// a line break.
 fn list_cell(texts: &[String]) -> csv::Result<String> {
-    let mut out = WriterBuilder::new().terminator(Terminator::Any(b'\n')).from_writer(Vec::new());
+    let mut cell = Vec::new();
     for text in texts {
+        let style =
+            if text.contains(WIDE_COMMAS) { QuoteStyle::Always } else { QuoteStyle::Necessary };
+        let mut out = WriterBuilder::new()
+            .terminator(Terminator::Any(b'\n'))
+            .quote_style(style)
+            .from_writer(cell);
         out.write_record([text])?;
+        cell = out.into_inner().map_err(csv::IntoInnerError::into_error)?;
     }
-    let cell = out.into_inner().map_err(csv::IntoInnerError::into_error)?;
     Ok(String::from_utf8_lossy(&cell).trim_end_matches('\n').to_owned())
 }
 
 /// Returns the keywords of a cell, which are on lines of their own or between commas.
 fn list(cell: &str) -> Vec<String> {
-    texts(cell, b',')
+    texts(&with_commas(cell), b',')
+}
+
+/// Returns a cell with a comma for each wide one outside of quotation marks.
+fn with_commas(cell: &str) -> String {
+    let (mut is_quoted, mut may_open) = (false, true);
+    let each = cell.chars().map(|c| {
+        let separates = !is_quoted && (WIDE_COMMAS.contains(&c) || matches!(c, ',' | '\n'));
+        let toggles = c == '"' && (is_quoted || may_open);
+        // A doubled quotation mark opens again what its first one closed.
+        may_open = separates || (toggles && is_quoted);
+        is_quoted ^= toggles;
+        if separates && c != '\n' { ',' } else { c }
+    });
+    each.collect()
 }
 
 /// Returns the texts of a cell, which are on lines of their own.
@@ -115,6 +141,7 @@ pub(super) fn rows(table: &str) -> Result<Vec<ImportRow>, TableFault> {
         .filter(|record| record.iter().any(|cell| !cell.trim().is_empty()))
         .peekable();
     let first = records.peek().ok_or(TableFault::Empty)?;
+    let width = first.len();
     let columns = match Columns::named(first) {
         Some(named) => {
             records.next();
@@ -127,9 +154,17 @@ pub(super) fn rows(table: &str) -> Result<Vec<ImportRow>, TableFault> {
         if rows.len() >= limits::RULES {
             return Err(TableFault::TooManyRows);
         }
+        if record.iter().skip(width).any(|cell| !cell.trim().is_empty()) {
+            return Err(TableFault::TooManyCells(number(&record)));
+        }
         rows.push(columns.row(&record));
     }
     if rows.is_empty() { Err(TableFault::Empty) } else { Ok(rows) }
+}
+
+/// Returns the number of a row, from 1, as a spreadsheet has it.
+fn number(record: &StringRecord) -> u64 {
+    record.position().map_or(0, |position| position.record() + 1)
 }
 
 /// Returns what is between the cells of a table, by its first line.
@@ -178,8 +213,7 @@ impl Columns {
             answer: Some(cell(self.answer)),
             not_for: self.not_for.map(|_| lines(&cell(self.not_for))),
         };
-        let line = record.position().map_or(0, csv::Position::line);
-        ImportRow { line, id: id.map(RuleId::new), texts }
+        ImportRow { line: number(record), id: id.map(RuleId::new), texts }
     }
 }
 
@@ -214,6 +248,8 @@ mod tests {
             "a",
             "密碼",
             "ワイファイ",
+            "，",
+            "、",
             "รหัส",
             "👨‍👩‍👧",
             " ",
@@ -297,7 +333,27 @@ mod tests {
             assert_eq!(rows(file).unwrap_err(), TableFault::NoText);
         }
         let two = rows("keywords,answer\n\"a\nb\",1\nc,2\n").unwrap();
-        assert_eq!(two.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 4]);
+        assert_eq!(two.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 3]);
+    }
+
+    #[test]
+    fn keywords_are_between_the_commas_of_any_keyboard() {
+        for (cell, keywords) in [
+            ("早餐，午餐、晚餐", vec!["早餐", "午餐", "晚餐"]),
+            ("\"早餐，午餐\"、晚餐", vec!["早餐，午餐", "晚餐"]),
+            ("\"a\"\"，b\"，c", vec!["a\"，b", "c"]),
+            ("5\" 管，水", vec!["5\" 管", "水"]),
+            ("a, \"b\"\"，c\"\n d ，", vec!["a", "\"b\"\"", "c\"", "d"]),
+        ] {
+            assert_eq!(list(cell), keywords, "{cell}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_cut_in_two_is_refused() {
+        let table = "keywords,answer,\nlunch,12,,\nbus,\"5, 6\"\nparty,Mon at 12, bring food,now\n";
+        assert_eq!(rows(table).unwrap_err(), TableFault::TooManyCells(4));
+        assert_eq!(rows("wifi,1234\nbus,5, 6\n").unwrap_err(), TableFault::TooManyCells(2));
     }
 
     #[test]

@@ -151,6 +151,10 @@ fn fault_sentence(fault: TableFault, language: Language) -> String {
     match fault {
         TableFault::Empty => language.text("import-empty"),
         TableFault::NoText => language.text("import-no-text"),
+        TableFault::TooManyCells(row) => {
+            let row = i64::try_from(row).unwrap_or(i64::MAX);
+            language.format("import-too-many-cells", &[("line", row.into())])
+        }
         TableFault::TooManyRows => counted("import-too-many", limits::RULES, language),
     }
 }

@@ -167,6 +167,16 @@ fn text_of(message: &StoredMessage) -> Option<&str> {
     }
 }
 
+/// Returns the fields of a new rule for a question. A part of it as a keyword would not answer it, so
+/// for one that is too long the words are left to whoever makes the rule.
+fn new_rule(question: &str, line: &str, keyword: &str) -> String {
+    if keyword == line {
+        query_of(&[("question", question), ("keyword", keyword)])
+    } else {
+        query_of(&[("question", question)])
+    }
+}
+
 struct View<'a> {
     /// Path of the assistant's pages.
     at: &'a str,
@@ -200,10 +210,7 @@ impl View<'_> {
                 "unanswered-asked",
                 &[("count", count(question.count)), ("when", Value::from(&last))],
             ),
-            rule: format!(
-                "{rules}/new?{}",
-                query_of(&[("question", &whole), ("keyword", &keyword)])
-            ),
+            rule: format!("{rules}/new?{}", new_rule(&whole, &line, &keyword)),
             choose: format!("{at}/unanswered/rule?{}", query_of(&[("keyword", &keyword)])),
             nearest: nearest
                 .map(|rule| (rule_name(rule, language), rule_link(&rules, &rule.id, &keyword))),

@@ -4,6 +4,7 @@ use axum::response::Response;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::DAY;
 use chatkeep_i18n::Value;
+use chatkeep_index::fold;
 use chatkeep_services::access::{Admin, ChannelAccess, Member, Owner, WriteBackup};
 use chatkeep_services::channels::BackupChange;
 use chatkeep_services::{Nullable, ServiceError};
@@ -95,7 +96,8 @@ impl SettingsAction<'_> {
         let wrong = || self.wrong("/retentionDays", "settings-days-invalid");
         let days = match self.form.days.trim() {
             "" => None,
-            days => Some(days.parse::<u32>().map_err(|_| wrong())?),
+            // Chinese and Japanese keyboards may type digits in full width.
+            days => Some(fold(days).parse::<u32>().map_err(|_| wrong())?),
         };
         let change = BackupChange { retention_days: Nullable::To(days), ..BackupChange::default() };
         change.check().map_err(|_| wrong())?;

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::slice;
 
 use async_recursion::async_recursion as boxed;
-use chatkeep_core::assistant::{Rule, RuleDraft, RuleList, limits};
+use chatkeep_core::assistant::{KeywordMatch, Rule, RuleDraft, RuleList, limits};
 use chatkeep_core::heavy::CALLERS;
 use chatkeep_core::id::RuleId;
 use chatkeep_core::random;
+use chatkeep_index::keyword::KeywordMatcher;
 use chatkeep_index::{duplicates, fold_phrase};
 use chatkeep_store::{RuleChange, RuleChanged, Setting};
 
@@ -180,7 +181,7 @@ impl AssistantService {
             triggers.extend(config.link.trigger_keywords);
         }
         let work = move || {
-            let warnings = warnings(&book.rules, &triggers);
+            let warnings = warnings(&book.rules, &triggers, config.qa.keyword_match);
             ReviewedRules { book, warnings }
         };
         Ok(CALLERS.run(work).await)
@@ -369,7 +370,7 @@ pub(super) fn checked_at(
 }
 
 /// Returns the keywords that will not do what their editor thinks.
-fn warnings(rules: &[Rule], triggers: &[String]) -> Vec<KeywordWarning> {
+fn warnings(rules: &[Rule], triggers: &[String], wanted: KeywordMatch) -> Vec<KeywordWarning> {
     let words = rules.iter().zip(0_u32..).flat_map(|(rule, ordinal)| {
         rule.keywords.iter().map(move |keyword| (ordinal, keyword.as_str()))
     });
@@ -378,9 +379,14 @@ fn warnings(rules: &[Rule], triggers: &[String]) -> Vec<KeywordWarning> {
         let rule_ids: Vec<_> = shared.rules.into_iter().filter_map(id).collect();
         KeywordWarning { kind: KeywordWarningKind::Shared, keyword: shared.keyword, rule_ids }
     });
-    let triggers: BTreeSet<_> = triggers.iter().map(|trigger| fold_phrase(trigger)).collect();
+    let triggers = KeywordMatcher::build(triggers.iter().map(|trigger| (0, trigger.as_str()))).ok();
     let folded = words.map(|(ordinal, keyword)| (ordinal, fold_phrase(keyword)));
-    let shadowed = folded.filter(|(_, keyword)| triggers.contains(keyword));
+    let is_shadowed = |keyword: &str| {
+        let triggers = triggers.as_ref()?;
+        let inside = || triggers.contains(keyword).filter(|_| wanted == KeywordMatch::Contains);
+        triggers.exact(keyword).or_else(inside)
+    };
+    let shadowed = folded.filter(|(_, keyword)| is_shadowed(keyword).is_some());
     let shadowed = shadowed.map(|(ordinal, keyword)| {
         let rule_ids = id(ordinal).into_iter().collect();
         KeywordWarning { kind: KeywordWarningKind::IsTrigger, keyword, rule_ids }

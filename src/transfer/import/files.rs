@@ -99,7 +99,7 @@ impl Files<'_> {
             if !known.map_or(summary.full, |item| wanted(item.record.status)) {
                 continue;
             }
-            summary.full |= self.store.accounts().backup_state(self.channel).await?.1;
+            summary.full |= self.store.accounts().backup_state(self.channel).await?.is_paused();
             if summary.full {
                 summary.files_left += u64::from(beside.open(one)?.is_some());
                 continue;

@@ -255,9 +255,9 @@ async fn an_import_is_all_or_nothing() {
         "3 not possible",
         "Nothing was imported. Correct 3 rows",
         "Answer: Please fill this in.",
-        "Line 2 is about the same rule.",
+        "Row 2 is about the same rule.",
         "Keywords: Please add at least one keyword.",
-        "Line 5",
+        "Row 5",
     ] {
         assert!(page.body.contains(part), "{part}: {}", page.body);
     }

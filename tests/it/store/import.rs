@@ -6,7 +6,7 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::{Content, EarlierTexts, MessageType};
 use chatkeep_core::plan::Plan;
 use chatkeep_store::{
-    ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
+    BackupState, ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
     ImportedPerson, IngestOutcome, MediaReason, MediaStatus, NewImport, NewMedia, Subscribed,
 };
 
@@ -332,7 +332,10 @@ async fn opening_a_channel_makes_it_known_once(fixture: Fixture) {
     assert_eq!(known.created_at, at(10));
     let member = fixture.store.members().member(&channel, &"U1".into()).await.unwrap().unwrap();
     assert_eq!(member.role, chatkeep_core::role::Role::Owner);
-    assert_eq!(fixture.store.accounts().backup_state(&channel).await.unwrap(), (true, false));
+    assert_eq!(
+        fixture.store.accounts().backup_state(&channel).await.unwrap(),
+        BackupState::Running
+    );
 }
 
 async fn people_get_a_name_once(fixture: Fixture) {

@@ -290,6 +290,10 @@ async fn people_without_names(fixture: Fixture) {
     // U2 was asked about, and the platform does not know them.
     members.save_profiles(&[("U2".into(), None)].into(), at(11)).await.unwrap();
     assert_eq!(nameless(None, 9).await, [is("U3", "C1")], "the others cannot be asked about");
+    // An event from after its leave proves that the bot is there.
+    let event = item("C2", 12, PresenceEvidenceKind::Channel);
+    members.record_presence(&[event], at(13)).await.unwrap();
+    assert_eq!(nameless(None, 9).await, [is("U3", "C1"), is("U4", "C2"), is("U5", "C2")]);
 }
 
 async fn channels_without_names(fixture: Fixture) {
@@ -310,6 +314,10 @@ async fn channels_without_names(fixture: Fixture) {
     let summary = [("C3".into(), ChannelSummary::default())];
     channels.save_summaries(&summary.into(), at(11)).await.unwrap();
     assert_eq!(nameless(None, 9).await, ["C1", "C4"], "C3 was asked about");
+    // An event from after its leave proves that the bot is there.
+    let event = item("C2", 12, PresenceEvidenceKind::Channel);
+    fixture.store.members().record_presence(&[event], at(13)).await.unwrap();
+    assert_eq!(nameless(None, 9).await, ["C1", "C2", "C4"]);
 }
 
 async fn listing_pages_and_filters(fixture: Fixture) {

@@ -2,7 +2,7 @@
 
 use chatkeep_core::message::{MessageChange, MessageType, Received};
 use chatkeep_core::plan::Plan;
-use chatkeep_store::ChannelChange;
+use chatkeep_store::{BackupState, ChannelChange};
 
 use super::{Fixture, at, change, on_both, said};
 
@@ -60,6 +60,7 @@ async fn each_channel_has_its_own_figures(fixture: Fixture) {
     assert_eq!((lost.len(), lost.get("C1")), (1, Some(&1)));
     let states = fixture.store.accounts().backup_states(&channels).await.unwrap();
     let state = |channel: &str| states.get(channel).copied();
-    let expected = [Some((true, false)), Some((true, true)), Some((false, false)), None];
+    let expected =
+        [Some(BackupState::Running), Some(BackupState::Paused), Some(BackupState::Off), None];
     assert_eq!(["C1", "C2", "C3", "C4"].map(state), expected);
 }

@@ -2,7 +2,7 @@
 
 use chatkeep_core::plan::Plan;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{ChannelFigures, IngestOutcome, Subscribed};
+use chatkeep_store::{BackupState, ChannelFigures, IngestOutcome, Subscribed};
 
 use super::{Fixture, at, delete_before, edited, on_both, said, sized, unsent};
 
@@ -55,7 +55,10 @@ async fn the_message_that_crosses_is_kept_and_the_next_is_not(fixture: Fixture) 
         fixture.keep(&batch, 50).await,
         [IngestOutcome::Changed, IngestOutcome::Changed, IngestOutcome::Skipped]
     );
-    assert_eq!(fixture.store.accounts().backup_state(&"C1".into()).await.unwrap(), (true, true));
+    assert_eq!(
+        fixture.store.accounts().backup_state(&"C1".into()).await.unwrap(),
+        BackupState::Paused
+    );
     let gaps = fixture.store.messages().gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
     assert_eq!((gaps.len(), gaps[0].from, gaps[0].to, gaps[0].skipped), (1, at(42), None, Some(1)));
     assert_eq!(fixture.counters("C1").await.1, 2);

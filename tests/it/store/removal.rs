@@ -3,7 +3,7 @@
 
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{MessageChange, MessageType, Received};
-use chatkeep_store::{ChannelChange, IngestOutcome, MessageFilter, Order, Removed};
+use chatkeep_store::{BackupState, ChannelChange, IngestOutcome, MessageFilter, Order, Removed};
 
 use super::{Fixture, at, change, edited, on_both, said, sized, unsent};
 
@@ -315,11 +315,17 @@ async fn erasing_frees_space_and_resumes(fixture: Fixture) {
     store_media(&fixture, "i", "U1", Plan::Free.quota() - left, 25).await;
     assert_eq!(fixture.keep(&[sized("C1", "full", 26, 100)], 27).await, [IngestOutcome::Changed]);
     assert_eq!(fixture.keep(&[said("C1", "lost", 40, "x")], 41).await, [IngestOutcome::Skipped]);
-    assert_eq!(fixture.store.accounts().backup_state(&"C1".into()).await.unwrap(), (true, true));
+    assert_eq!(
+        fixture.store.accounts().backup_state(&"C1".into()).await.unwrap(),
+        BackupState::Paused
+    );
     let removed = erase(&fixture, "U2", 50).await;
     assert_eq!(removed.bytes, Plan::Free.quota() - left + 26 + 16);
     assert_eq!(fixture.used("U1").await, 100);
-    assert_eq!(fixture.store.accounts().backup_state(&"C1".into()).await.unwrap(), (true, false));
+    assert_eq!(
+        fixture.store.accounts().backup_state(&"C1".into()).await.unwrap(),
+        BackupState::Running
+    );
     let gaps = fixture.store.messages().gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
     assert_eq!((gaps.len(), gaps[0].to), (1, Some(at(900))));
     assert_eq!(fixture.keep(&[said("C1", "kept", 901, "x")], 902).await, [IngestOutcome::Changed]);

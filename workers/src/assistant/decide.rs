@@ -1,12 +1,13 @@
 //! Decision on the reply to a text, as a pure function of the text and the settings.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode, Rule};
 use chatkeep_core::id::RuleId;
 use chatkeep_index::answer::{Acceptance, Rating};
 use chatkeep_index::keyword::{KeywordHit, KeywordMatcher};
-use chatkeep_index::{fold, is_blank};
+use chatkeep_index::{fold, is_blank, without_addresses};
 use chatkeep_store::ReplySource;
 
 use super::compiled::Compiled;
@@ -23,7 +24,8 @@ pub enum Decision {
     Answer(Reply),
     /// No rule matched; the no-match reply may apply.
     NoMatch,
-    /// No reply: the assistant, or everything that could reply, is switched off.
+    /// No reply: the assistant, or everything that could reply, is switched off, or the text says
+    /// nothing.
     Silent,
 }
 
@@ -60,9 +62,10 @@ impl Compiled {
     }
 
     /// Decides on a text, and rates the rules. Of a text that is longer than people can send, the
-    /// beginning is considered.
+    /// beginning is considered. What stands in links and mail addresses is no word of it.
     pub fn consider(&self, text: &str) -> DecisionTrace {
         let text = text.char_indices().nth(MAX_TEXT).map_or(text, |(end, _)| &text[..end]);
+        let text = &*self.words_of(text);
         let without_rules = |decision| DecisionTrace { decision, rating: Rating::default() };
         if !self.config.enabled {
             return without_rules(Decision::Silent);
@@ -80,7 +83,23 @@ impl Compiled {
             rule: Some(rule.id.clone()),
             text: rule.answer.clone(),
         });
-        DecisionTrace { decision: answer.map_or(Decision::NoMatch, Decision::Answer), rating }
+        // Nobody asks anything with signs and emoji alone, nor with an address.
+        let nothing =
+            if text.contains(char::is_alphanumeric) { Decision::NoMatch } else { Decision::Silent };
+        DecisionTrace { decision: answer.map_or(nothing, Decision::Answer), rating }
+    }
+
+    /// Returns the words of a text: without links and mail addresses, unless the whole of it is a
+    /// keyword.
+    fn words_of<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let is_keyword = || {
+            let triggers = [&self.triggers, &self.link_triggers];
+            triggers.iter().any(|all| all.exact(text).is_some()) || self.matcher.is_keyword(text)
+        };
+        match without_addresses(text) {
+            Cow::Owned(words) if !is_keyword() => words.into(),
+            _ => text.into(),
+        }
     }
 
     /// Returns the rule of that ordinal.
@@ -110,6 +129,7 @@ impl Compiled {
 
     /// Returns the group-rules trigger of a text, folded, where such a text gets the group rules.
     pub fn trigger_of(&self, text: &str) -> Option<String> {
+        let text = &*self.words_of(text);
         self.group_rules_for(text)?;
         let hit = self.triggers.exact(text).or_else(|| self.triggers.contains(text))?;
         Some(keyword_at(text, hit))
@@ -117,6 +137,7 @@ impl Compiled {
 
     /// Returns the trigger of the link in a text, folded, where such a text gets the link.
     pub fn link_trigger_of(&self, text: &str) -> Option<String> {
+        let text = &*self.words_of(text);
         if self.group_rules_for(text).is_some() {
             return None;
         }
@@ -127,6 +148,7 @@ impl Compiled {
 
     /// Returns the keyword of a rule, folded, that answers a text word for word.
     pub fn keyword_of(&self, text: &str) -> Option<String> {
+        let text = &*self.words_of(text);
         self.matcher.literally(text).map(|hit| keyword_at(text, hit))
     }
 
@@ -299,6 +321,24 @@ mod tests {
         assert_eq!(exact.decide("請問營業時間"), Decision::NoMatch);
         let contains = compiled(|c| c.qa.keyword_match = KeywordMatch::Contains);
         assert_eq!(said(contains.decide("請問營業時間")), Some("9-18".to_owned()));
+    }
+
+    #[test]
+    fn addresses_and_signs_ask_for_nothing() {
+        let contains = compiled(|c| c.qa.keyword_match = KeywordMatch::Contains);
+        for text in ["https://a.example/rules", "www.example.com/hours?", "hours@kit.example"] {
+            assert_eq!(contains.decide(text), Decision::Silent, "{text}");
+            assert_eq!(contains.trigger_of(text), None, "{text}");
+            assert_eq!(contains.keyword_of(text), None, "{text}");
+        }
+        let asked = "hours? not in https://a.example/rules";
+        assert_eq!(said(contains.decide(asked)), Some("9-18".to_owned()));
+        for text in ["😂😂", ".", "？！", " "] {
+            assert_eq!(contains.decide(text), Decision::Silent, "{text}");
+        }
+        assert_eq!(contains.decide("see https://a.example"), Decision::NoMatch);
+        let exact = compiled(|_| ());
+        assert_eq!(exact.decide("hours https://a.example"), Decision::NoMatch, "not all of it");
     }
 
     #[test]

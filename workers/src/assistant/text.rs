@@ -2,6 +2,8 @@
 
 use chatkeep_core::text::prefix_utf16;
 
+use super::neutral::Language;
+
 /// Replaces `{displayName}` and `{groupName}`; any other braces stay as typed. Names are not
 /// expanded again, so nobody can inject a variable by their name.
 pub(super) fn fill(template: &str, display_name: &str, group_name: &str) -> String {
@@ -21,9 +23,14 @@ pub(super) fn fill(template: &str, display_name: &str, group_name: &str) -> Stri
     filled
 }
 
-/// Joins several names into one text.
-pub(super) fn joined(names: &[String]) -> String {
-    names.join(", ")
+/// Joins several names into one text, as one does in a text of that language.
+pub(super) fn joined(names: &[String], language: Option<Language>) -> String {
+    names.join(match language {
+        Some(Language::TraditionalChinese | Language::SimplifiedChinese | Language::Japanese) => {
+            "、"
+        }
+        _ => ", ",
+    })
 }
 
 /// Splits a text into at most `pieces` of at most `units` UTF-16 units, preferably at a line end or

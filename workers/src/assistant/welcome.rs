@@ -97,7 +97,8 @@ impl Assistants {
             names.push(language.person().to_owned());
         }
         let group = group.unwrap_or_else(|| language.chat(channel.kind).to_owned());
-        Ok(text::fill(template, &text::joined(&names), &group))
+        let of_template = Language::of(&text::fill(template, "", ""));
+        Ok(text::fill(template, &text::joined(&names, of_template), &group))
     }
 
     /// Returns the language that people use in a channel; English if it is not detected.

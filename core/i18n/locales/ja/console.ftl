@@ -567,6 +567,7 @@ import-check = 確認する
 import-preview = インポートの内容
 import-empty = この表にルールがありません。
 import-no-text = CSVの表ではありません。表計算ソフトでCSV（UTF-8）として保存してください。
+import-too-many-cells = { $line }行目のセルが1行目より多くあります。コンマを含む文は引用符で囲んでください。
 import-too-many = 1つのトークに置けるルールは{ $count }件までです。
 import-added = 追加 { $count }件
 import-changed = 変更 { $count }件

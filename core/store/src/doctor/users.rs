@@ -8,10 +8,10 @@ use chatkeep_core::plan::{Plan, Usage, UsageStatus};
 use chatkeep_core::time::Timestamp;
 
 use super::super::channels::channel_keys;
-use super::super::db::{Sql, locking};
 use super::super::ingest::{add_notice, lock_ledger};
 use super::super::subscriptions::resume;
 use super::super::usage_days::save_usage;
+use super::super::users::lock_user;
 use super::super::{AuditStore, StoreError, parsed};
 use super::{Check, Difference};
 use crate::query::{query, query_as};
@@ -64,7 +64,6 @@ const PAGE: &str = users!(
      ORDER BY u.user_id LIMIT $2"
 );
 const ONE: &str = users!("WHERE u.user_id = $1");
-const LOCK: Sql = locking!("SELECT user_id FROM users WHERE user_id = $1");
 const SET: &str = "UPDATE users SET used_bytes = $2 WHERE user_id = $1";
 
 impl AuditStore<'_> {
@@ -106,7 +105,7 @@ impl AuditStore<'_> {
         // Channels first: the lock order of every transaction.
         let locked: BTreeSet<_> = channels.iter().collect();
         lock_ledger(&mut tx, &locked).await?;
-        let _: Option<(String,)> = tx.fetch_optional(query_as(LOCK).bind(user.as_str())).await?;
+        lock_user(&mut tx, user.as_str()).await?;
         // After the lock: a change to the user's usage holds it until it is committed.
         let row: Option<UserRow> = tx.fetch_optional(query_as(ONE).bind(user.as_str())).await?;
         let Some(row) = row else {

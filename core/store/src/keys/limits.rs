@@ -6,7 +6,7 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::Timestamp;
 
-use super::super::db::{Sql, Tx, locking};
+use super::super::db::Tx;
 use super::super::{KeyStore, StoreError};
 use crate::query::{query, query_as};
 
@@ -19,7 +19,6 @@ const ENDED_OF_USER: i64 = 100;
 /// Retention of ended keys.
 const RETENTION: Duration = Duration::from_hours(24 * 30);
 
-const LOCK_USER: Sql = locking!("SELECT user_id FROM users WHERE user_id = $1");
 const COUNT: &str = "
     SELECT COUNT(*) FROM api_keys k
     WHERE k.user_id = $1 AND (k.expires_at IS NULL OR k.expires_at > $2)
@@ -39,12 +38,6 @@ pub(super) enum KeyAllowance {
     Free,
     /// The maximum is reached.
     Full,
-}
-
-/// Locks a user against concurrent changes of their number of keys.
-pub(super) async fn lock_user(tx: &mut Tx, user: &UserId) -> Result<(), StoreError> {
-    let _: Option<(String,)> = tx.fetch_optional(query_as(LOCK_USER).bind(user.as_str())).await?;
-    Ok(())
 }
 
 /// Returns the room of a user with a locked row for one more key. The oldest surplus ended keys are

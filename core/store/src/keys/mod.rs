@@ -12,9 +12,10 @@ use chatkeep_core::time::Timestamp;
 use sha2::{Digest as _, Sha256};
 
 pub use self::limits::KEYS_OF_USER;
-use self::limits::{KeyAllowance, lock_user, room_of};
+use self::limits::{KeyAllowance, room_of};
 pub use self::rotate::Rotated;
 use super::db::{Sql, Tx, locking};
+use super::users::lock_user;
 use super::webhooks::end_webhooks_of;
 use super::{KeyStore, StoreError, parsed};
 use crate::query::{query, query_as};
@@ -133,7 +134,7 @@ impl KeyStore<'_> {
         now: Timestamp,
     ) -> Result<Option<Key>, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        lock_user(&mut tx, key.user).await?;
+        lock_user(&mut tx, key.user.as_str()).await?;
         if room_of(&mut tx, key.user, now).await? == KeyAllowance::Full {
             return Ok(None);
         }

@@ -4,9 +4,10 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{KeyId, UserId};
 use chatkeep_core::time::Timestamp;
 
+use super::super::users::lock_user;
 use super::super::webhooks::carry_webhooks;
 use super::super::{KeyStore, StoreError};
-use super::limits::{KeyAllowance, lock_user, room_of};
+use super::limits::{KeyAllowance, room_of};
 use super::{Key, KeyRow, NewKey, ONE_OF_USER, add_in};
 use crate::query::{query, query_as};
 
@@ -49,7 +50,7 @@ impl KeyStore<'_> {
         now: Timestamp,
     ) -> Result<Rotated, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        lock_user(&mut tx, user).await?;
+        lock_user(&mut tx, user.as_str()).await?;
         let row: Option<KeyRow> =
             tx.fetch_optional(query_as(ONE_OF_USER).bind(old.as_str()).bind(user.as_str())).await?;
         let replaced = row.as_ref().is_some_and(|row| row.replaced_by.is_some());

@@ -47,8 +47,7 @@ impl MediaStore<'_> {
         message: &MessageId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let (subscribed, paused) = self.store.accounts().backup_state(channel).await?;
-        if !(subscribed && paused) {
+        if !self.store.accounts().backup_state(channel).await?.is_paused() {
             return Ok(false);
         }
         let mut tx = self.store.db.begin().await?;

@@ -17,6 +17,7 @@ pub use reported::{SavedSearchMatch, WatchingSearch};
 
 use super::channels::{channel_keys, channels_of_keys};
 use super::db::{Sql, Tx, locking};
+use super::users::lock_user;
 use super::{OutboxPosition, SavedSearchStore, StoreError, parsed};
 use crate::query::{query, query_as};
 
@@ -84,7 +85,6 @@ const ONE: &str = searches!("user_id = $1 AND saved_search_id = $2");
 const CHOSEN: &str =
     searches!("saved_search_id IN (SELECT value ->> 's' FROM json_each($1)) ORDER BY 1");
 
-const LOCK_USER: Sql = locking!("SELECT user_id FROM users WHERE user_id = $1");
 const COUNT: &str = "SELECT COUNT(*) FROM saved_searches WHERE user_id = $1 AND deleted_at IS NULL";
 /// Everything logged so far, and what is logged by transactions that began before this one. The
 /// sequence number counts once a dump is read by another server, where transactions have other
@@ -196,7 +196,7 @@ impl SavedSearchStore<'_> {
         let channels = new.change.channels.map(channel_keys).transpose()?;
         let user = new.user.as_str();
         let mut tx = self.store.db.begin().await?;
-        let _: Option<(String,)> = tx.fetch_optional(query_as(LOCK_USER).bind(user)).await?;
+        lock_user(&mut tx, user).await?;
         let (count,): (i64,) = tx.fetch_one(query_as(COUNT).bind(user)).await?;
         if usize::try_from(count).unwrap_or(usize::MAX) >= SAVED_SEARCHES_OF_USER {
             return Ok(false);

@@ -8,6 +8,7 @@ use chatkeep_core::time::Timestamp;
 use secrecy::ExposeSecret as _;
 
 use super::super::db::{Sql, Tx, locking};
+use super::super::users::lock_user;
 use super::super::{StoreError, WebhookStore};
 use super::rows::{BoundsColumns, DisabledReason, WebhookRow, channels_json, event_keys};
 use super::{NewWebhook, WEBHOOKS_OF_USER, Webhook, WebhookChange, WebhookMaker};
@@ -39,7 +40,6 @@ pub enum WebhookChanged {
     KeyEnded,
 }
 
-const LOCK_USER: Sql = locking!("SELECT user_id FROM users WHERE user_id = $1");
 /// A concurrent deletion of the key waits, and then sees the webhook.
 const LOCK_KEY: Sql = locking!("SELECT key_id FROM api_keys WHERE key_id = $1", " FOR SHARE");
 const COUNT: &str = "SELECT COUNT(*) FROM webhooks WHERE user_id = $1";
@@ -80,7 +80,7 @@ impl WebhookStore<'_> {
         let bounds = BoundsColumns::of(new.maker.bounds)?;
         let user = new.user.as_str();
         let mut tx = self.store.db.begin().await?;
-        let _: Option<(String,)> = tx.fetch_optional(query_as(LOCK_USER).bind(user)).await?;
+        lock_user(&mut tx, user).await?;
         if !works(&mut tx, new.maker.key).await? {
             return Ok(WebhookMade::KeyEnded);
         }

@@ -48,7 +48,7 @@ async fn those_who_join_together_are_welcomed_together_and_once() {
         bench.drain(bench.assistant()).await;
         let mut said = bench.said(&group.id);
         said.sort();
-        assert_eq!(said, ["歡迎 Kim, Lee to Cooks", "歡迎 Mia to Cooks"], "{death:?}");
+        assert_eq!(said, ["歡迎 Kim、Lee to Cooks", "歡迎 Mia to Cooks"], "{death:?}");
         // They are known from the welcome on, whether or not the members stage has come so far.
         for user in bench.line.users() {
             let user = user.user_id.as_str().into();
