@@ -73,16 +73,6 @@ impl<'a> WebhookBody<'a> {
         Ok(webhook)
     }
 
-    /// Returns the number of events.
-    pub fn len(&self) -> usize {
-        self.events.len()
-    }
-
-    /// Returns whether it is LINE's connection check, which holds no events.
-    pub fn is_empty(&self) -> bool {
-        self.events.is_empty()
-    }
-
     /// Returns the user id of the bot that it is for, if it names one.
     pub fn destination(&self) -> Option<UserId> {
         let id: UntrustedId = serde_json::from_str(self.destination?.get()).ok()?;
