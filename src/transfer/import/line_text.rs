@@ -87,7 +87,7 @@ impl TextImport {
             }
         };
         let kind = said.content.as_ref().map_or(MessageType::Text, Content::kind);
-        let media = kind.is_media().then(|| ImportedMedia {
+        let media = kind.is_media().then_some(ImportedMedia {
             status: MediaStatus::Expired,
             reason: Some(MediaReason::NotInExport),
         });
