@@ -184,6 +184,7 @@ pub(super) fn sentence(defect: Defect, language: Language) -> String {
         }
         Defect::IsKeyword => language.text("defect-is-keyword"),
         Defect::IsNotFor => language.text("defect-is-not-for"),
+        Defect::NoTime => language.text("search-bad-order"),
         Defect::NoScope => language.text("defect-no-scope"),
         Defect::NoEvent => language.text("defect-no-event"),
         Defect::Past => language.text("defect-past"),

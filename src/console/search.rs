@@ -10,7 +10,7 @@ use chatkeep_index::search::{MAX_QUERY, Query, QueryError};
 use chatkeep_search::{SearchResult, UnknownName};
 use chatkeep_services::access::{ChannelAccess, Member, ReadMessages};
 use chatkeep_services::search::SearchPage;
-use chatkeep_services::{FieldPath, ServiceError};
+use chatkeep_services::{Defect, FieldPath, ServiceError};
 
 use super::Console;
 use super::channel::{Heading, Tab, dates};
@@ -86,6 +86,9 @@ pub(super) async fn page(
         None => (None, Some(language.text("search-bad-date"))),
         Some(query) => match console.services.search.in_channel(&access, &query).await {
             Ok(page) => (Some(page), None),
+            Err(ServiceError::Invalid { defect: Defect::NoTime, .. }) => {
+                (None, Some(language.text("search-bad-order")))
+            }
             Err(ServiceError::Invalid { field, .. }) => {
                 (None, Some(refusal(&query.text, field.as_ref(), language)))
             }

@@ -109,6 +109,9 @@ pub enum Defect {
     /// A keyword is a text that the rule must not answer.
     #[error("is a text that the rule must not answer")]
     IsNotFor,
+    /// The times of a query leave none.
+    #[error("leaves no time")]
+    NoTime,
     /// No scope is chosen.
     #[error("must contain at least one scope and no duplicates")]
     NoScope,

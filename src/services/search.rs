@@ -29,11 +29,15 @@ use super::access::{AccessService, Caller, ChannelAccess, Member, ReadMessages, 
 use super::gaps::TimeSpan;
 use super::messages::{MessageService, point_in_time};
 use super::operator::Operator;
-use super::{FieldPath, ServiceError, decode_cursor, encode_cursor};
+use super::{Defect, FieldPath, ServiceError, decode_cursor, encode_cursor};
 use chatkeep_search::REACH;
 
 /// Location of the query in a request.
 const Q: FieldPath = FieldPath::parameter("q");
+
+/// Error of a query whose times leave none, as those of its other parts are.
+const NO_TIME: &str = "no time is left: before: and to must be later than after: and from, and a day \
+    stands for its first moment";
 
 /// Request for a page of search results.
 #[derive(Clone, Debug)]
@@ -135,9 +139,24 @@ fn short_hash(text: &str) -> String {
 pub(super) fn check_query(field: &FieldPath, text: &str, zone: Tz) -> Result<(), ServiceError> {
     check_length(field, text)?;
     match ParsedQuery::parse(text, zone) {
-        Ok(_) => Ok(()),
+        Ok(parsed) => check_times(field, &parsed, TimeSpan::default()),
         Err(cause) => Err(refused(field.clone(), cause)),
     }
+}
+
+/// Checks that `after:` and `before:` leave some of the time that is asked for beside them.
+fn check_times(
+    field: &FieldPath,
+    parsed: &ParsedQuery,
+    beside: TimeSpan,
+) -> Result<(), ServiceError> {
+    let times = parsed.times();
+    let TimeSpan { from, to } = beside.within(times);
+    if times == (None, None) || from.zip(to).is_none_or(|(from, to)| from < to) {
+        return Ok(());
+    }
+    let why = NO_TIME.to_owned();
+    Err(ServiceError::Invalid { field: Some(field.clone()), why, defect: Defect::NoTime })
 }
 
 fn check_length(field: &FieldPath, text: &str) -> Result<(), ServiceError> {
@@ -283,6 +302,7 @@ impl MessageSearch {
         let cursor = query.cursor.as_deref().map(|text| decode_cursor(&binding, text));
         let from = point_in_time(FieldPath::FROM, query.from, zone)?;
         let to = point_in_time(FieldPath::TO, query.to, zone)?;
+        check_times(&Q, &parsed, TimeSpan { from, to })?;
         let request = SearchRequest {
             people,
             from: from.max(not_before),

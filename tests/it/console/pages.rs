@@ -251,6 +251,8 @@ async fn a_search_marks_its_words_and_leads_to_their_context() {
     for (wrong, sentence) in [
         ("before:2024-99-99", "A date is not valid"),
         ("message&from=x", "A date is not valid"),
+        ("message+after:2024-03-02+before:2024-03-01", "This search leaves no time"),
+        ("message+after:2024-03-02&to=2024-02-01", "This search leaves no time"),
         ("type:photo", "Nothing is of that type: text, image"),
         ("has:links", "has: takes link or media."),
         ("%22open", "A quotation mark is not closed."),

@@ -42,7 +42,14 @@ async fn a_saved_search_lives() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bad_query_is_refused_as_a_search_refuses_it() {
     let rest = Rest::start(&[]).await;
-    for query in ["type:song", "\"open", "from:", "-before:2026-01-01", "\u{200b}"] {
+    for query in [
+        "type:song",
+        "\"open",
+        "from:",
+        "-before:2026-01-01",
+        "\u{200b}",
+        "x after:2026-01-02 before:2026-01-01",
+    ] {
         let refused = send(rest.post("/saved-searches", &json!({"name": "n", "query": query})));
         let refused = refused.await.refused(400, "invalid_request");
         let encoded: String = form_urlencoded::byte_serialize(query.as_bytes()).collect();

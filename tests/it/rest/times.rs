@@ -118,6 +118,25 @@ async fn days_and_numbers_of_queries_are_written_as_in_bodies() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_query_whose_times_leave_none_is_refused() {
+    let rest = filled().await;
+    for query in [
+        "q=word after:2026-01-20 before:2026-01-10",
+        "q=after:2026-01-20 before:2026-01-20",
+        "q=word after:2026-01-20&to=2026-01-20",
+        "q=word before:2026-01-10&from=2026-01-10",
+    ] {
+        let query = query.replace(' ', "%20");
+        for path in [under(&format!("/backup/search?{query}")), format!("/search?{query}")] {
+            let refused = send(rest.get(&path)).await.refused(400, "invalid_request");
+            assert_eq!(refused["field"], "q", "{path}");
+            let why = refused["error"].as_str().unwrap();
+            assert!(why.starts_with("no time is left: before: and to must be later"), "{why}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_year_has_four_digits() {
     let rest = filled().await;
     for wrong in [

@@ -189,6 +189,7 @@ search-bad-exclusion = { $field }: cannot be excluded with a hyphen.
 search-bad-type = Nothing is of that type: text, image, video, audio, file, location, sticker and other are possible.
 search-bad-has = has: takes link or media.
 search-bad-date = A date is not valid: it looks like 2026-01-31.
+search-bad-order = This search leaves no time: what is after: or from must be before what is before: or to.
 search-bad-page = This page of results belongs to another search. Please search again.
 search-away = Search is not available right now. Please try again in a moment.
 search-start-text = Search all messages in this chat.

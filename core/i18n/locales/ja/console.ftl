@@ -178,6 +178,7 @@ search-bad-exclusion = { $field }: はハイフンで除外できません。
 search-bad-type = その種類はありません。text、image、video、audio、file、location、sticker、other を指定できます。
 search-bad-has = has: には link か media を指定してください。
 search-bad-date = 日付が正しくありません。2026-01-31 の形式で入力してください。
+search-bad-order = 検索期間がありません。after: や開始日は before: や終了日より前にしてください。
 search-bad-page = このページは別の検索のものです。もう一度検索してください。
 search-away = 現在検索できません。しばらくしてからもう一度お試しください。
 search-start-text = このトークのすべてのメッセージを検索できます。

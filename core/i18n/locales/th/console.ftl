@@ -178,6 +178,7 @@ search-bad-exclusion = ใช้ - นำหน้า { $field }: เพื่�
 search-bad-type = ไม่มีประเภทนี้ ใช้ได้เฉพาะ text, image, video, audio, file, location, sticker หรือ other
 search-bad-has = has: ใช้ได้เฉพาะ link หรือ media
 search-bad-date = วันที่ไม่ถูกต้อง โปรดใช้รูปแบบ 2026-01-31
+search-bad-order = ไม่มีช่วงเวลาให้ค้นหา วันที่ของ after: หรือวันเริ่มต้นต้องมาก่อนวันที่ของ before: หรือวันสิ้นสุด
 search-bad-page = หน้านี้เป็นของการค้นหาอื่น โปรดค้นหาอีกครั้ง
 search-away = ขณะนี้ค้นหาไม่ได้ โปรดลองอีกครั้งภายหลัง
 search-start-text = ค้นหาทุกอย่างที่เคยคุยกันในแชทนี้

@@ -178,6 +178,7 @@ search-bad-exclusion = { $field }: 前面不能加上減號排除。
 search-bad-type = 沒有這種類型，可以使用 text、image、video、audio、file、location、sticker 或 other。
 search-bad-has = has: 後面只能是 link 或 media。
 search-bad-date = 日期不正確，請使用 2026-01-31 這樣的格式。
+search-bad-order = 搜尋範圍沒有任何時間：after: 或開始日期必須早於 before: 或結束日期。
 search-bad-page = 這一頁屬於另一次搜尋，請重新搜尋。
 search-away = 目前無法搜尋，請稍後再試。
 search-start-text = 輸入關鍵字，搜尋這個聊天室的所有訊息。
