@@ -26,7 +26,9 @@ pub(super) fn of_output<T: JsonSchema>() -> Arc<JsonObject> {
 /// Describes rows that several lists of a result have in the first of them only.
 fn once(properties: &mut JsonObject) {
     let mut seen = Vec::new();
-    for rows in properties.values_mut().filter_map(|property| property.get_mut("items")) {
+    let lists = properties.values_mut().filter_map(|property| property.get_mut("items"));
+    // What is no row, such as a text, is short already.
+    for rows in lists.filter(|rows| rows["type"] == "object") {
         if seen.contains(rows) {
             *rows = serde_json::json!({"type": "object"});
         } else {
