@@ -23,6 +23,8 @@ const CHANNELS: usize = 3;
 const REMOVED: &str = "removed";
 /// Reason of the time before the backup of a channel began.
 const BEFORE_BACKUP: &str = "before_backup";
+/// Reason of the same where messages of that time were imported.
+const IMPORTED: &str = "imported";
 /// Reason of a time of which the key may read nothing.
 const NOT_READABLE: &str = "not_readable";
 
@@ -37,8 +39,8 @@ pub(super) struct MissingTime {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) to: Option<String>,
     /// quota, `bot_removed`, unsubscribed, outage; `opted_out`: only people who asked not to be
-    /// stored; sent before to (of several channels, the latest): removed, `before_backup`,
-    /// `not_readable` with this key.
+    /// stored; sent before to (of several channels, the latest): removed, `before_backup`, imported
+    /// (what was not imported is missing), `not_readable` with this key.
     pub(super) reason: String,
     /// Number of messages that were not stored, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,9 +69,10 @@ impl GapRows {
     pub(super) fn of_channel(gaps: &ChannelGaps, zone: AnswerZone) -> Self {
         let of = gaps.of.iter().flat_map(|(_, gaps)| gaps.clone());
         let (of, omitted) = newest(of.collect(), |gap: &Gap| gap);
-        let begun = gaps.begun.iter().map(|(_, begin)| until(*begin, BEFORE_BACKUP, zone));
-        let removed = gaps.removed.iter().map(|(_, before)| until(*before, REMOVED, zone));
-        let rows = unreadable(gaps, zone).into_iter().chain(begun).chain(removed);
+        let of_lists = lists(gaps).into_iter().flat_map(|(reason, times)| {
+            times.iter().map(move |(_, before)| until(gaps, *before, reason, zone))
+        });
+        let rows = unreadable(gaps, zone).into_iter().chain(of_lists);
         let rows = rows.chain(of.iter().map(|gap| row(gap, zone))).collect();
         Self { rows, omitted, unexamined: 0 }
     }
@@ -104,10 +107,10 @@ impl GapRows {
             ..row
         };
         let mut rows: Vec<_> = unreadable(gaps, zone).into_iter().collect();
-        for (reason, times) in [(BEFORE_BACKUP, &gaps.begun), (REMOVED, &gaps.removed)] {
+        for (reason, times) in lists(gaps) {
             let latest = times.iter().map(|(_, before)| *before).max();
             let of: Vec<_> = times.iter().map(|(channel, _)| channel).collect();
-            rows.extend(latest.map(|before| of_several(until(before, reason, zone), &of)));
+            rows.extend(latest.map(|before| of_several(until(gaps, before, reason, zone), &of)));
         }
         rows.extend(joined.iter().map(|(gap, of)| of_several(row(gap, zone), of)));
         Self { rows, omitted, unexamined: gaps.unexamined }
@@ -124,6 +127,7 @@ impl GapRows {
             let what = match reason.as_str() {
                 REMOVED => "Removed, not stored",
                 BEFORE_BACKUP => "Before backup began, not stored",
+                IMPORTED => "Before backup began, only what was imported is stored",
                 NOT_READABLE => "Stored or not, nothing that this key may read",
                 reason if reason == GapReason::OptedOut.name() => "Partly not stored",
                 _ => "Not stored",
@@ -159,15 +163,22 @@ fn newest<T>(mut gaps: Vec<T>, gap: impl Fn(&T) -> &Gap) -> (Vec<T>, usize) {
     (gaps, omitted)
 }
 
-/// Creates the row of the time that the key may not read, if the answer is about it.
-fn unreadable(gaps: &ChannelGaps, zone: AnswerZone) -> Option<MissingTime> {
-    gaps.unreadable.map(|start| until(start, NOT_READABLE, zone))
+/// Returns the times before which something is missing of channels, by reason.
+fn lists(gaps: &ChannelGaps) -> [(&'static str, &[(ChannelId, Timestamp)]); 3] {
+    [(BEFORE_BACKUP, &gaps.begun), (IMPORTED, &gaps.imported), (REMOVED, &gaps.removed)]
 }
 
-/// Creates the row of everything that was sent before a time.
-fn until(before: Timestamp, reason: &str, zone: AnswerZone) -> MissingTime {
+/// Creates the row of the time that the key may not read, if the answer is about it.
+fn unreadable(gaps: &ChannelGaps, zone: AnswerZone) -> Option<MissingTime> {
+    let start = gaps.unreadable?;
+    Some(MissingTime { from: None, ..until(gaps, start, NOT_READABLE, zone) })
+}
+
+/// Creates the row of everything that was sent before a time; of what the key may not read, nothing
+/// is told.
+fn until(gaps: &ChannelGaps, before: Timestamp, reason: &str, zone: AnswerZone) -> MissingTime {
     MissingTime {
-        from: None,
+        from: gaps.unreadable.filter(|start| *start < before).map(|start| zone.show(start)),
         to: Some(zone.show(before)),
         reason: reason.to_owned(),
         skipped: None,
@@ -223,24 +234,28 @@ mod tests {
         let (one, other) = (ChannelId::from("C1"), ChannelId::from("C2"));
         let gaps = ChannelGaps {
             of: vec![(one.clone(), vec![skipped])],
-            begun: vec![(one, at(20)), (other, at(7))],
+            begun: vec![(one.clone(), at(20)), (other, at(7))],
+            imported: vec![(one, at(30))],
             unreadable: Some(at(9)),
             ..ChannelGaps::default()
         };
         let shown = GapRows::of_channels(&gaps, ZONE, &mut ChannelTable::default());
-        let reasons = ["not_readable", "before_backup", "quota"];
+        let reasons = ["not_readable", "before_backup", "imported", "quota"];
         assert_eq!(shown.rows.iter().map(|row| &row.reason).collect::<Vec<_>>(), reasons);
-        let [unreadable, begun, _] = shown.rows.as_slice() else { panic!("{shown:?}") };
+        let [unreadable, begun, imported, _] = shown.rows.as_slice() else { panic!("{shown:?}") };
         assert_eq!((&unreadable.from, unreadable.channels.len()), (&None, 0));
         assert_eq!((begun.to.as_deref(), begun.channels.len()), (Some("1970-01-01T00:00:20Z"), 2));
+        let from = Some("1970-01-01T00:00:09Z");
+        assert_eq!((begun.from.as_deref(), imported.from.as_deref()), (from, from));
         let lines = shown.lines();
         for told in [
             "\nStored or not, nothing that this key may read from the beginning to 1970-01-01T00:00:09Z",
-            "\nBefore backup began, not stored of c1, c2 from the beginning to 1970-01-01T00:00:20Z",
+            "\nBefore backup began, not stored of c1, c2 from 1970-01-01T00:00:09Z to 1970-01-01T00:00:20Z",
+            "\nBefore backup began, only what was imported is stored of c1 from 1970-01-01T00:00:09Z to",
         ] {
             assert!(lines.contains(told), "{lines}");
         }
-        assert_eq!(GapRows::of_channel(&gaps, ZONE).rows.len(), 4);
+        assert_eq!(GapRows::of_channel(&gaps, ZONE).rows.len(), 5);
     }
 
     #[test]

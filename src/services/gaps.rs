@@ -32,8 +32,12 @@ pub struct ChannelGaps {
     /// Channels of whose messages in the time some were removed, and the time before which these were
     /// sent.
     pub removed: Vec<(ChannelId, Timestamp)>,
-    /// Channels whose backup began later than the begin of the time, and when it did.
+    /// Channels whose backup began later than the begin of the time, and the time before which nothing
+    /// of them is stored: when it did, or when their oldest imported message was sent.
     pub begun: Vec<(ChannelId, Timestamp)>,
+    /// Channels whose backup began later than the begin of the time, and when it did, with imported
+    /// messages before that: nothing else is stored of that time.
+    pub imported: Vec<(ChannelId, Timestamp)>,
     /// Time before which the reader may read nothing, if the time begins before it.
     pub unreadable: Option<Timestamp>,
     /// Number of channels that were not examined, because there were too many.
@@ -56,6 +60,25 @@ impl TimeSpan {
         match filter.order {
             Order::Descending => Self { from: next.or(filter.from), to: after.or(filter.to) },
             Order::Ascending => Self { from: after.or(filter.from), to: next.or(filter.to) },
+        }
+    }
+}
+
+impl ChannelGaps {
+    /// Adds a channel whose backup began later than the begin of a time that ends at `to`, with its
+    /// oldest message.
+    fn add_begin(
+        &mut self,
+        channel: &ChannelId,
+        begin: Timestamp,
+        oldest: Option<Timestamp>,
+        to: Option<Timestamp>,
+    ) {
+        match oldest.filter(|oldest| *oldest < begin) {
+            Some(oldest) if to.is_none_or(|to| oldest < to) => {
+                self.imported.push((channel.clone(), begin));
+            }
+            oldest => self.begun.push((channel.clone(), oldest.unwrap_or(begin))),
         }
     }
 }
@@ -92,33 +115,43 @@ impl MessageService {
     ) -> Result<ChannelGaps, ServiceError> {
         let examined = &channels[..channels.len().min(EXAMINED)];
         let from = span.from.max(bounds.not_before);
-        let mut covered = self.store.messages().coverage_in(examined, from, span.to).await?;
         let unreadable =
             bounds.not_before.filter(|start| span.from.is_none_or(|from| from <= *start));
-        let mut found =
-            ChannelGaps { unexamined: channels.len() - examined.len(), ..ChannelGaps::default() };
+        if unreadable.zip(span.to).is_some_and(|(start, to)| to <= start) {
+            // Of none of that time the reader may know anything.
+            return Ok(ChannelGaps { unreadable, ..ChannelGaps::default() });
+        }
+        let covered = self.store.messages().coverage_in(examined, from, span.to).await?;
+        let is_begun = |coverage: &PeriodCoverage| from.is_none_or(|from| from < coverage.begin);
+        let late = covered.iter().filter(|(_, coverage)| is_begun(coverage));
+        let late: Vec<_> = late.map(|(channel, _)| channel.clone()).collect();
+        let oldest = self.store.messages().oldest_in(&late, bounds.not_before).await?;
+        let mut found = ChannelGaps {
+            unexamined: channels.len() - examined.len(),
+            unreadable,
+            ..ChannelGaps::default()
+        };
         for channel in examined {
-            let Some(PeriodCoverage { begin, gaps }) = covered.remove(channel) else { continue };
-            let is_begun = from.is_none_or(|from| from < begin);
+            let Some(coverage) = covered.get(channel) else { continue };
+            let begin = coverage.begin;
+            let is_begun = is_begun(coverage);
             if is_begun {
-                found.begun.push((channel.clone(), begin));
-            } else {
-                found.unreadable = unreadable;
+                found.add_begin(channel, begin, oldest.get(channel).copied(), span.to);
             }
             // What is said of the time before the backup says it of the first gap, too.
             let is_before = |gap: &Gap| is_begun && gap.to.is_some_and(|to| to <= begin);
-            let gaps = gaps.into_iter().filter(|gap| !is_before(gap) && !gap.is_moment());
-            let gaps = Gap::joined(gaps.filter_map(|gap| gap.since(bounds.not_before)));
+            let gaps = coverage.gaps.iter().filter(|gap| !is_before(gap) && !gap.is_moment());
+            let gaps = Gap::joined(gaps.filter_map(|gap| gap.clone().since(bounds.not_before)));
             if !gaps.is_empty() {
                 found.of.push((channel.clone(), gaps));
             }
         }
+        let removed = self.store.channels().removed_before(examined).await?;
         let begins: HashMap<_, _> = found.begun.iter().map(|(id, at)| (id, *at)).collect();
         let in_time = |(channel, before): &(ChannelId, Timestamp)| {
             from.is_none_or(|from| from < *before)
                 && begins.get(channel).is_none_or(|begin| begin < before)
         };
-        let removed = self.store.channels().removed_before(examined).await?;
         found.removed = removed.into_iter().filter(in_time).collect();
         Ok(found)
     }

@@ -38,6 +38,13 @@ const PARTS: &str = "
     FROM outages WHERE from_at < $3 AND to_at >= $2
     ORDER BY part, from_at, reason";
 
+/// Time of the oldest message of each channel that is not before a time: one step into the index each.
+const OLDEST: &str = "
+    WITH list AS MATERIALIZED (SELECT value ->> 'c' AS channel_id FROM json_each($1))
+    SELECT list.channel_id, (SELECT MIN(m.sent_at) FROM messages m
+                             WHERE m.channel_id = list.channel_id AND m.sent_at >= $2)
+    FROM list";
+
 /// Row of [`PARTS`]: kind of row, channel, begin, end, reason, number of messages.
 type PartRow = (i64, String, i64, i64, String, i64);
 
@@ -127,6 +134,30 @@ impl MessageStore<'_> {
             covered.insert(channel, PeriodCoverage { begin, gaps });
         }
         Ok(covered)
+    }
+
+    /// Returns the time of the oldest stored message of each of these channels that is not before
+    /// `start`; channels without any are left out.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn oldest_in(
+        &self,
+        channels: &[ChannelId],
+        start: Option<Timestamp>,
+    ) -> Result<HashMap<ChannelId, Timestamp>, StoreError> {
+        if channels.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let keys = channel_keys(channels)?;
+        let start = start.map_or(i64::MIN, Timestamp::millis);
+        let rows = query_as(OLDEST).bind(&keys).bind(start);
+        let rows: Vec<(String, Option<i64>)> = self.store.db.fetch_all(rows).await?;
+        let oldest = |(channel, at): (String, Option<i64>)| {
+            Some((ChannelId::from(channel), Timestamp::from_millis(at?)))
+        };
+        Ok(rows.into_iter().filter_map(oldest).collect())
     }
 
     /// Returns the time since which somebody has a channel backed up; `None` when nobody ever

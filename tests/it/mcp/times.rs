@@ -151,6 +151,68 @@ async fn times_that_cannot_be_known_are_no_silence() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn imported_time_is_not_called_empty() {
+    let models = Models::start(&[]).await;
+    let time = |text: &str| chatkeep_core::time::Timestamp::parse(text).unwrap();
+    let begin = time("2026-01-10T00:00:00Z");
+    let present = item("C2", begin.millis() - 70, PresenceEvidenceKind::Present(ANN.into()));
+    models.store.members().record_presence(&[present], begin).await.unwrap();
+    models.store.accounts().subscribe(&"C2".into(), &ANN.into(), begin).await.unwrap();
+    for (key, start) in [
+        ("ck_early", "2026-01-03T00:00:00Z"),
+        ("ck_middle", "2026-01-06T00:00:00Z"),
+        ("ck_late", "2026-01-12T00:00:00Z"),
+    ] {
+        models.key(key, ANN, |key| key.not_before = Some(time(start))).await;
+    }
+    let batch = [
+        message_in("C2", "m1", ANN, "2026-01-05T00:00:00Z", "needle one"),
+        message_in("C2", "m2", ANN, "2026-01-15T00:00:00Z", "needle two"),
+    ];
+    models.keep_findable(&batch, "needle", 2).await;
+    let hidden = |to: &str| json!({"to": to, "reason": "not_readable"});
+    let missing = |from: Option<&str>, to: &str, reason: &str| match from {
+        Some(from) => json!({"from": from, "to": to, "reason": reason}),
+        None => json!({"to": to, "reason": reason}),
+    };
+    let (imported, before, tenth) = ("imported", "before_backup", "2026-01-10T00:00:00Z");
+    let (third, sixth) = ("2026-01-03T00:00:00Z", "2026-01-06T00:00:00Z");
+    let twelfth = hidden("2026-01-12T00:00:00Z");
+    for (key, asked, expected) in [
+        ("ck_ann", json!({"date": "2026-01-05"}), vec![missing(None, tenth, imported)]),
+        ("ck_ann", json!({"date": "2026-01-07"}), vec![missing(None, tenth, imported)]),
+        ("ck_ann", json!({}), vec![missing(None, tenth, imported)]),
+        (
+            "ck_ann",
+            json!({"to": "2026-01-02"}),
+            vec![missing(None, "2026-01-05T00:00:00Z", before)],
+        ),
+        ("ck_ann", json!({"from": "2026-01-10"}), vec![]),
+        ("ck_early", json!({"date": "2026-01-02"}), vec![hidden(third)]),
+        ("ck_early", json!({}), vec![hidden(third), missing(Some(third), tenth, imported)]),
+        // That there are older messages is not told.
+        ("ck_middle", json!({}), vec![hidden(sixth), missing(Some(sixth), tenth, before)]),
+        ("ck_middle", json!({"date": "2026-01-05"}), vec![hidden(sixth)]),
+        ("ck_late", json!({"date": "2026-01-05"}), vec![twelfth.clone()]),
+        ("ck_late", json!({}), vec![twelfth]),
+    ] {
+        let mut list = json!({"channelId": "C2"});
+        list.as_object_mut().unwrap().extend(asked.as_object().unwrap().clone());
+        let answer = models.call_as(key, "get_messages", list.clone()).await;
+        assert_eq!(answer.given()["gaps"], json!(expected), "{key} {asked}");
+        if asked.get("date").is_none() {
+            list["query"] = json!("needle");
+            let answer = models.call_as(key, "search_messages", list).await;
+            assert_eq!(answer.given()["gaps"], json!(expected), "{key} {asked}");
+        }
+    }
+    let all = models.call("get_messages", json!({"channelId": "C2"})).await;
+    let line =
+        "\nBefore backup began, only what was imported is stored from the beginning to 2026-01-10";
+    assert!(all.text().contains(line), "{}", all.text());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_overview_tells_where_its_time_cannot_be_known() {
     let models = Models::start(&[]).await;
     let now = super::now();
