@@ -20,6 +20,7 @@ use chatkeep_http::{
 };
 use chatkeep_ingress::{Ingress, IngressBot, IngressBots};
 use chatkeep_workers::supervisor::Supervisor;
+use futures_util::FutureExt as _;
 
 use super::{App, ProcessRole};
 use crate::login::Login;
@@ -113,7 +114,9 @@ impl App {
         let gate = RateLimitGate::new(config.rate_limit, &self.bus, &self.clock, supervisor);
         let is_file =
             |path: &str| chatkeep_console::is_file(path) || chatkeep_api::is_media_file(path);
-        Identification { credentials, sessions, gate, is_file, proxies: config.api.proxies }
+        let over_limit = |request, seconds| chatkeep_mcp::over_limit(request, seconds).boxed();
+        let proxies = config.api.proxies;
+        Identification { credentials, sessions, gate, is_file, over_limit, proxies }
     }
 
     fn oauth(&self, sessions: &BrowserSessions) -> anyhow::Result<OAuth> {

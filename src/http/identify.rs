@@ -14,6 +14,7 @@ use chatkeep_core::random::{is_access_token, is_api_key};
 use chatkeep_services::credentials::CredentialService;
 use chatkeep_services::{Caller, Credential};
 use chatkeep_view::pseudonyms::Mask;
+use futures_util::future::BoxFuture;
 
 use super::browser::BrowserSessions;
 use super::caller_kind::{CallerKind, KnownCaller};
@@ -32,6 +33,9 @@ pub struct Identification {
     pub gate: RateLimitGate,
     /// Returns true for the path of a picture or file that pages show.
     pub is_file: fn(&str) -> bool,
+    /// Returns the response to a request of a known caller over the rate limit, who may go on in so
+    /// many seconds, where it is not that of all others.
+    pub over_limit: fn(Request, u64) -> BoxFuture<'static, Option<Response>>,
     /// Number of proxies in front, for telling a caller's address.
     pub proxies: usize,
 }
@@ -69,7 +73,8 @@ pub async fn identify(
     let class = parts.class(&request);
     let entry = parts.gate.enter(parts.secret(request.headers()), address, class);
     if !entry.verdict.allowed {
-        return refused(entry.verdict);
+        let known = entry.is_of_known_caller().then_some(request);
+        return parts.refused(entry.verdict, known).await;
     }
     let identity = parts.identified(request.method(), request.headers()).await;
     let lookup = match &identity {
@@ -79,7 +84,8 @@ pub async fn identify(
     };
     let verdict = parts.gate.looked_up(&entry, lookup);
     if !verdict.allowed {
-        return refused(verdict);
+        let known = identity.is_ok().then_some(request);
+        return parts.refused(verdict, known).await;
     }
     let identity = match identity {
         Ok(IdentifiedCaller { forged: true, .. }) => Err(HttpError::FORGED),
@@ -99,11 +105,6 @@ pub async fn identify(
     limited(pseudonymous::run(mask, request, next).await, verdict)
 }
 
-fn refused(verdict: RateDecision) -> Response {
-    let retry_after = verdict.retry_after.into();
-    limited(HttpError::RateLimited { retry_after }.into_response(), verdict)
-}
-
 /// Adds the headers of the rate limit.
 fn limited(mut response: Response, verdict: RateDecision) -> Response {
     if verdict.limit > 0 {
@@ -116,6 +117,17 @@ fn limited(mut response: Response, verdict: RateDecision) -> Response {
 }
 
 impl Identification {
+    /// Returns the response to a request over the rate limit, which is given if its caller is known.
+    async fn refused(&self, verdict: RateDecision, request: Option<Request>) -> Response {
+        let retry_after = verdict.retry_after.into();
+        let told = match request {
+            Some(request) => (self.over_limit)(request, retry_after).await,
+            None => None,
+        };
+        let refusal = || HttpError::RateLimited { retry_after }.into_response();
+        limited(told.unwrap_or_else(refusal), verdict)
+    }
+
     /// Returns the secret that [`Self::known`] looks up; `None` without one, or for one that has
     /// no valid form.
     fn secret<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {

@@ -24,6 +24,7 @@ mod message_row;
 mod metadata;
 mod names;
 mod origin_guard;
+mod over_limit;
 mod person;
 mod prompts;
 mod reference;
@@ -51,6 +52,8 @@ use chatkeep_http::{HttpError, PublicUrl, caller};
 use chatkeep_services::{Caller, Credential, Services};
 use metadata::Resource;
 use origin_guard::OriginGuard;
+pub use over_limit::over_limit;
+use serde_json::Value;
 use server::McpServer;
 
 /// Path of the endpoint.
@@ -68,6 +71,12 @@ struct Admitted(Caller);
 /// Returns the identifier of the resource: its address.
 pub fn resource(url: &PublicUrl) -> String {
     format!("{url}{PATH}")
+}
+
+/// Returns the output schema of a tool, against which every structured result of it is valid.
+pub fn output_schema(tool: &str) -> Option<Value> {
+    let tool = tools::DESCRIPTIONS.iter().find(|one| one.name == tool)?;
+    tool.output_schema.as_deref().cloned().map(Value::Object)
 }
 
 /// Returns `/mcp` and its resource metadata. Pages of `origins` may call it from a browser.

@@ -230,9 +230,11 @@ fn self_contained(context: &RequestContext<RoleServer>) -> bool {
 
 /// Returns the server's name and version for every result of revisions without a handshake.
 fn signature(context: &RequestContext<RoleServer>) -> Option<MetaObject> {
-    if !self_contained(context) {
-        return None;
-    }
+    if self_contained(context) { server_info() } else { None }
+}
+
+/// Returns the server's name and version.
+pub(super) fn server_info() -> Option<MetaObject> {
     let chatkeep = serde_json::to_value(chatkeep()).ok()?;
     let mut meta = MetaObject::new();
     meta.0.insert("io.modelcontextprotocol/serverInfo".to_owned(), chatkeep);
@@ -249,6 +251,7 @@ fn caller(context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
     }
 }
 
-fn count(tool: &'static str, result: &'static str) {
+/// Counts a call of a tool by its result.
+pub(super) fn count(tool: &'static str, result: &'static str) {
     metric::MCP_CALLS.add([tool.into(), result.into()], 1);
 }

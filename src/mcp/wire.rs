@@ -6,7 +6,7 @@
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use chatkeep_http::{RequestId, is_json, takes_json};
@@ -32,7 +32,7 @@ const MAX_REFUSAL: usize = 4 * 1024;
 const MAX_WHY: usize = 200;
 
 /// Reason for rejecting a request.
-struct RpcRefusal {
+pub(super) struct RpcRefusal {
     status: StatusCode,
     code: ErrorCode,
     why: String,
@@ -76,9 +76,33 @@ impl RpcRefusal {
 pub(super) async fn layer(request: Request, next: Next) -> Response {
     let request_id = request.extensions().get().cloned();
     match pass(request, next).await {
-        Ok(response) => response,
+        Ok(response) => with_request_id(response, request_id.as_ref()).await,
         Err(refusal) => refusal.response(request_id),
     }
+}
+
+/// Adds the id of the request to an error of the protocol that the library made.
+async fn with_request_id(response: Response, request_id: Option<&RequestId>) -> Response {
+    let Some(RequestId(id)) = request_id.filter(|_| response.status().is_client_error()) else {
+        return response;
+    };
+    let (mut parts, body) = response.into_parts();
+    let Ok(bytes) = to_bytes(body, MAX_BODY).await else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    let mut message: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let Some(error) = message.get_mut("error").and_then(Value::as_object_mut) else {
+        return Response::from_parts(parts, Body::from(bytes));
+    };
+    let data = error.entry("data").or_insert(Value::Null);
+    if data.is_null() {
+        *data = json!({});
+    }
+    if let Some(data) = data.as_object_mut() {
+        data.insert("requestId".to_owned(), id.as_str().into());
+    }
+    parts.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(parts, Body::from(message.to_string()))
 }
 
 async fn pass(request: Request, next: Next) -> Result<Response, RpcRefusal> {
@@ -100,10 +124,9 @@ async fn pass(request: Request, next: Next) -> Result<Response, RpcRefusal> {
         let why = format!("The request is longer than {MAX_BODY} bytes");
         RpcRefusal::of_request(StatusCode::PAYLOAD_TOO_LARGE, why)
     })?;
-    let header = parts.headers.get(HEADER_MCP_PROTOCOL_VERSION);
-    let revision = header.map(|header| String::from_utf8_lossy(header.as_bytes()).into_owned());
+    let revision = revision(&parts.headers);
     let id = check(&bytes, revision.as_deref())?;
-    if let Some(revision) = revision.filter(|given| is_former(given)) {
+    if let Some(revision) = revision.filter(|given| is_unsupported(given, &bytes)) {
         let (revision, _) = sanitize::cut(&revision, MAX_WHY);
         let known = VERSIONS.iter().map(ProtocolVersion::as_str).collect::<Vec<_>>().join(", ");
         let why = format!("Unsupported MCP-Protocol-Version {revision}: known are {known}");
@@ -116,24 +139,38 @@ async fn pass(request: Request, next: Next) -> Result<Response, RpcRefusal> {
     }
 }
 
-/// Returns true for a revision that the library knows, and that is none of those of this service. It
-/// refuses those that it does not know itself.
-fn is_former(revision: &str) -> bool {
+/// Returns the revision in the header of a request.
+pub(super) fn revision(headers: &HeaderMap) -> Option<String> {
+    let header = headers.get(HEADER_MCP_PROTOCOL_VERSION);
+    header.map(|header| String::from_utf8_lossy(header.as_bytes()).into_owned())
+}
+
+/// Returns true for a revision in the header that is none of those of this service. One that the
+/// library does not know it refuses itself, as the protocol says, where the body names a revision,
+/// too.
+fn is_unsupported(revision: &str, body: &Bytes) -> bool {
     let is_in =
         |versions: &[ProtocolVersion]| versions.iter().any(|version| version.as_str() == revision);
-    is_in(ProtocolVersion::KNOWN_VERSIONS) && !is_in(&VERSIONS)
+    let names_one = || {
+        serde_json::from_slice(body).is_ok_and(|message: Value| named_revision(&message).is_some())
+    };
+    !is_in(&VERSIONS) && (is_in(ProtocolVersion::KNOWN_VERSIONS) || !names_one())
+}
+
+/// Returns the revision that the body of a request names.
+fn named_revision(message: &Value) -> Option<&str> {
+    message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str()
 }
 
 /// Returns true for a request of a revision without handshake, by its header or else by its body.
-fn is_self_contained(revision: Option<&str>, message: &Value) -> bool {
-    let named = &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
-    let revision = revision.or_else(|| named.as_str());
+pub(super) fn is_self_contained(revision: Option<&str>, message: &Value) -> bool {
+    let revision = revision.or_else(|| named_revision(message));
     revision.is_some_and(|revision| revision >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
 /// Checks that the body is one JSON-RPC message of a method that there is in the revision of the
 /// header; returns its id.
-fn check(bytes: &Bytes, revision: Option<&str>) -> Result<Value, RpcRefusal> {
+pub(super) fn check(bytes: &Bytes, revision: Option<&str>) -> Result<Value, RpcRefusal> {
     let bad = StatusCode::BAD_REQUEST;
     let message: Value = serde_json::from_slice(bytes).map_err(|error| {
         let (line, column) = (error.line(), error.column());
@@ -172,9 +209,27 @@ fn check(bytes: &Bytes, revision: Option<&str>) -> Result<Value, RpcRefusal> {
     match serde_json::from_slice::<ClientJsonRpcMessage>(bytes) {
         Ok(message) if is_understood(&message) => Ok(id),
         _ => {
-            let why = "Invalid params for the method: one is missing, or is not of its type";
+            let why = wrong_params(method.unwrap_or_default(), &message["params"]);
             Err(RpcRefusal::new(StatusCode::OK, ErrorCode::INVALID_PARAMS, why).about(id))
         }
+    }
+}
+
+/// Returns what is wrong with the params of a method.
+fn wrong_params(method: &str, params: &Value) -> &'static str {
+    let is_call = method == CallToolRequestMethod::VALUE;
+    match &params["arguments"] {
+        _ if is_call && !params["name"].is_string() => {
+            "Invalid params: name must be the name of a tool, a string"
+        }
+        Value::String(_) if is_call => {
+            "Invalid params: arguments must be an object, not JSON in a string"
+        }
+        Value::Object(_) | Value::Null => {
+            "Invalid params for the method: one is missing, or is not of its type"
+        }
+        _ if is_call => "Invalid params: arguments must be an object",
+        _ => "Invalid params for the method: one is missing, or is not of its type",
     }
 }
 
@@ -276,6 +331,14 @@ mod tests {
             let call =
                 format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{params}}}"#);
             assert_eq!(refused(call.leak()), (-32602, json!(7)), "{method} {params}");
+        }
+        for (params, why) in [
+            (json!({}), "name must be"),
+            (json!({"name": "a", "arguments": "{}"}), "not JSON in a string"),
+            (json!({"name": "a", "arguments": []}), "must be an object"),
+            (json!({"name": "a", "_meta": 3}), "one is missing"),
+        ] {
+            assert!(wrong_params("tools/call", &params).contains(why), "{params}");
         }
         let ping = Bytes::from_static(br#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#);
         assert_eq!(check(&ping, None).ok(), Some(json!("a")));

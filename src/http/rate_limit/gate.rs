@@ -73,6 +73,13 @@ struct Secret {
     is_known: bool,
 }
 
+impl AdmittedRequest {
+    /// Returns true if its secret is that of a caller who was known before the request.
+    pub fn is_of_known_caller(&self) -> bool {
+        self.secret.as_ref().is_some_and(|secret| secret.is_known)
+    }
+}
+
 /// Result of looking up a request's secret.
 #[derive(Clone, Copy, Debug)]
 pub enum Lookup<'a> {

@@ -4,7 +4,7 @@ use reqwest::StatusCode;
 use reqwest::header::{HOST, HeaderValue, ORIGIN};
 use serde_json::{Value, json};
 
-use super::{Models, NEWEST, send};
+use super::{Models, NEWEST, REVISIONS, send};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_has_no_key_is_told_how_to_get_in() {
@@ -98,7 +98,20 @@ async fn calls_and_rest_share_one_limit() {
         let answer = send(models.http.get(&rest).bearer_auth("ck_ann")).await;
         assert_eq!(answer.header("x-ratelimit-remaining"), left.to_string());
     }
-    let refused = models.call("list_channels", json!({})).await;
+    // A model is shown what a tool answers, and not an error of HTTP.
+    for revision in REVISIONS {
+        let call = json!({"name": "list_channels", "arguments": {}});
+        let refused = models.ask(revision, "tools/call", call).await;
+        let seconds: u64 = refused.header("retry-after").parse().unwrap();
+        assert!(
+            refused.refusal().contains(&format!("Wait {seconds} seconds")),
+            "{}",
+            refused.text()
+        );
+        assert_eq!(refused.header("x-ratelimit-remaining"), "0");
+        assert_eq!(refused.body["id"], 7);
+    }
+    let refused = models.ask(NEWEST, "tools/list", json!({})).await;
     assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(refused.body["code"], "rate_limited");
     let seconds: u64 = refused.header("retry-after").parse().unwrap();

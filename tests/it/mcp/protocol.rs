@@ -129,6 +129,7 @@ async fn headers_must_say_what_the_body_says() {
         assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{name}");
         let body: serde_json::Value = answer.json().await.unwrap();
         assert_eq!(body["error"]["code"], -32020, "{name}: {body}");
+        assert!(body["error"]["data"]["requestId"].is_string(), "{name}: {body}");
     }
     let mut bare = request().build().unwrap();
     bare.headers_mut().remove("mcp-method");
@@ -236,4 +237,22 @@ async fn what_is_no_request_is_an_error_of_the_protocol() {
     let old = send(old.header("mcp-protocol-version", "1999-01-01").body(ping)).await;
     assert_eq!((old.status.as_u16(), &old.body["id"]), (400, &json!(3)), "{}", old.body);
     assert_eq!(old.body["error"]["code"], -32600, "{}", old.body);
+    let why = old.body["error"]["message"].as_str().unwrap();
+    assert!(why.contains("1999-01-01: known are 2025-06-18, 2025-11-25, 2026-07-28"), "{why}");
+    let call = |params: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{params}}}"#)
+    };
+    for (params, told) in [
+        ("{}", "name must be the name of a tool"),
+        (
+            r#"{"name":"list_channels","arguments":"{}"}"#,
+            "arguments must be an object, not JSON in",
+        ),
+        (r#"{"name":"list_channels","arguments":[]}"#, "arguments must be an object"),
+    ] {
+        let request = models.http.post(models.url()).bearer_auth("ck_ann");
+        let answer = send(request.header("content-type", json).body(call(params))).await;
+        let why = answer.body["error"]["message"].as_str().unwrap();
+        assert!(why.contains(told), "{params}: {why}");
+    }
 }
