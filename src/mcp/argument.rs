@@ -1,9 +1,12 @@
 //! Parsing of arguments. They come from a model, so they are parsed leniently where the meaning is
 //! clear, and rejected with a remedy where it is not.
 
+use chatkeep_search::Sort;
 use chatkeep_services::LIMIT;
 use chatkeep_services::decode::whole;
 use chatkeep_services::digest::MAX_DAYS;
+use chatkeep_store::Order;
+use rmcp::schemars::{self, JsonSchema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
@@ -15,6 +18,42 @@ const MAX_NAME: usize = 1_000;
 const ROWS: u32 = 20;
 /// Default and maximum number of messages on each side of a message.
 const NEIGHBOURS: (u32, u32) = (10, 50);
+
+/// Order by time, in the words of REST.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(super) enum TimeOrder {
+    Desc,
+    Asc,
+}
+
+impl From<TimeOrder> for Order {
+    fn from(order: TimeOrder) -> Self {
+        match order {
+            TimeOrder::Desc => Self::Descending,
+            TimeOrder::Asc => Self::Ascending,
+        }
+    }
+}
+
+/// Order of hits, in the words of REST.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(super) enum HitOrder {
+    Relevance,
+    Newest,
+}
+
+impl From<HitOrder> for Sort {
+    fn from(order: HitOrder) -> Self {
+        match order {
+            HitOrder::Relevance => Self::Relevance,
+            HitOrder::Newest => Self::Newest,
+        }
+    }
+}
 
 /// Returns the default number of rows.
 pub(super) const fn rows() -> u32 {

@@ -10,15 +10,18 @@ use chatkeep_services::{Caller, ServiceError, Services};
 use chatkeep_store::{Channel, ChannelName};
 use chatkeep_view::LinkTarget;
 use chatkeep_view::pseudonyms::Masked;
+use chatkeep_view::sanitize;
 
 use super::argument;
 use super::channel_table::{ChannelEntry, ChannelTable, short_name};
 use super::error::{ToolError, echo};
-use super::names::{LISTED, listed};
+use super::names::{LISTED, SHORT_NAMES, is_short_name, listed};
 use super::time::AnswerZone;
 
 /// Name of the argument.
 const CHANNEL: &str = "channelId";
+/// Maximum length of a name that stands for a channel, in characters.
+const NAME: usize = 100;
 /// Length of the ids of LINE behind their first letter.
 const LINE_ID: usize = 32;
 
@@ -113,6 +116,7 @@ async fn named(
         }
         NameMatch::Unknown(near) => {
             let hint = match near.as_slice() {
+                [] if is_short_name(given) => format!(" Mind that {SHORT_NAMES}."),
                 [] => String::new(),
                 near => format!(" Did you mean {}?", listed(near, |_| String::new())),
             };
@@ -141,6 +145,22 @@ pub(super) fn elsewhere(services: &Services, argument: &'static str) -> ToolErro
             "is a link, and this server has no public address for links: give the id",
         ),
     }
+}
+
+/// Returns what people may give for each of these channels: its name, where [`open`] takes it for that
+/// one, else its id.
+pub(super) async fn handles(known: Vec<Masked<ChannelName>>) -> Vec<(Masked<ChannelName>, String)> {
+    let names = known.iter().filter_map(|channel| channel.name.clone()).collect();
+    let unique = names::unique(names).await;
+    let is_plain = |name: &str| {
+        !is_id(name) && !name.contains("://") && sanitize::one_line(name, NAME) == name
+    };
+    let handle = |channel: Masked<ChannelName>| {
+        let name = channel.name.as_ref().filter(|name| unique.contains(*name) && is_plain(name));
+        let handle = name.cloned().unwrap_or_else(|| channel.id.to_string());
+        (channel, handle)
+    };
+    known.into_iter().map(handle).collect()
 }
 
 /// Returns true for the form of LINE's ids, which no name has: it needs no lookup among the names.

@@ -7,7 +7,7 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_services::{Caller, ServiceError, Services};
 use chatkeep_store::{ChannelName, StoredMessage};
 use chatkeep_view::pseudonyms::Masked;
-use chatkeep_view::{Links, message_uri};
+use chatkeep_view::{Links, message_uri, sanitize};
 
 use super::channel_table::short_name;
 use super::time::AnswerZone;
@@ -29,15 +29,18 @@ impl ChannelNames {
     /// Returns the channel's name, or its id where it has none.
     pub(super) fn name(&self, channel: &ChannelId) -> String {
         let name = self.get(channel).and_then(|known| short_name(known.name.as_deref()));
+        let name = name.filter(|name| !name.is_empty());
         name.unwrap_or_else(|| channel.to_string())
     }
 }
 
-/// Returns the title of a message: its sender, its channel and its time.
+/// Returns the title of a message: its sender, its channel and its time. Names are quoted: nobody's can
+/// pass for another part of it.
 pub(super) fn title(message: &Masked<StoredMessage>, channel: &str, zone: AnswerZone) -> String {
     let time = zone.show(message.sent_at);
+    let channel = sanitize::quoted(channel);
     match sender_name(message) {
-        Some(sender) => format!("{sender} in {channel}, {time}"),
+        Some(sender) => format!("{} in {channel}, {time}", sanitize::quoted(&sender)),
         None => format!("{channel}, {time}"),
     }
 }
@@ -45,7 +48,8 @@ pub(super) fn title(message: &Masked<StoredMessage>, channel: &str, zone: Answer
 /// Returns the name of a message's sender, or the id where the name is not known.
 pub(super) fn sender_name(message: &Masked<StoredMessage>) -> Option<String> {
     let sender = message.sender.as_ref()?;
-    short_name(sender.display_name.as_deref()).or_else(|| Some(sender.id.to_string()))
+    let name = short_name(sender.display_name.as_deref()).filter(|name| !name.is_empty());
+    name.or_else(|| Some(sender.id.to_string()))
 }
 
 /// Returns the link to cite a message by; its URI where the service has no public address.

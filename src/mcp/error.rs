@@ -22,6 +22,8 @@ pub(super) enum ToolError {
     NoChannel { given: String, hint: String },
     /// There is no such message, or the caller may not read it: which of both is not told.
     NoMessage { given: String },
+    /// A URI is none of a resource; the sentence goes on after it.
+    NoResource { uri: String, why: String },
 }
 
 /// Error of a tool, in words.
@@ -51,11 +53,17 @@ impl ToolError {
         Self::NoMessage { given: given.to_owned() }
     }
 
+    /// Creates the error about a URI; the sentence goes on after it.
+    pub(super) fn no_resource(uri: &str, why: String) -> Self {
+        Self::NoResource { uri: uri.to_owned(), why }
+    }
+
     /// Returns it in words, for a tool that requires that scope.
     pub(super) fn failure(&self, scope: Option<Scope>) -> ToolFailure {
         let (text, result) = match self {
             Self::NoChannel { given, hint } => (no_channel(given, hint), "denied"),
             Self::NoMessage { given } => (no_message(given), "denied"),
+            Self::NoResource { uri, why } => (ended(&format!("{} {why}", echo(uri))), "denied"),
             Self::Service(error) => of_service(error, scope),
         };
         ToolFailure { text, result }
@@ -154,7 +162,7 @@ fn invalid(field: Option<&FieldPath>, why: &str) -> String {
 }
 
 /// Returns a sentence with its end, if it has none.
-fn ended(sentence: &str) -> String {
+pub(super) fn ended(sentence: &str) -> String {
     let end = if sentence.ends_with(['?', '.']) { "" } else { "." };
     format!("{sentence}{end}")
 }

@@ -7,6 +7,16 @@ use super::error::echo;
 /// Maximum number of candidates in an error.
 pub(super) const LISTED: usize = 5;
 
+/// Hint for a short name of an answer's tables.
+pub(super) const SHORT_NAMES: &str =
+    "short names such as p1 and c1 are those of one answer; its tables have the ids";
+
+/// Returns true for the form of a short name in the tables of answers.
+pub(super) fn is_short_name(text: &str) -> bool {
+    let digits = text.strip_prefix(['p', 'c']).unwrap_or_default();
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// Formats candidates for an error, at most [`LISTED`]; `tell` says more about one.
 pub(super) fn listed<T: Borrow<str>>(
     candidates: &[(T, String)],
@@ -24,6 +34,12 @@ pub(super) fn listed<T: Borrow<str>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_names_are_told_from_others() {
+        assert!(["p1", "c12"].into_iter().all(is_short_name));
+        assert!(!["p", "C1", "p1x", "q1", "1"].into_iter().any(is_short_name));
+    }
 
     #[test]
     fn candidates_are_quoted_and_few() {

@@ -7,15 +7,20 @@ use chatkeep_search::names::{self, NameMatch};
 use chatkeep_services::Services;
 use chatkeep_services::access::{ReadMessages, Scoped, is_me};
 use chatkeep_services::members::ChannelSenders;
+use chatkeep_view::pseudonyms::Mask;
 
 use super::argument;
 use super::channel::last_message;
-use super::error::{ToolError, echo};
-use super::names::{LISTED, listed};
+use super::error::{ToolError, echo, ended};
+use super::names::{LISTED, SHORT_NAMES, is_short_name, listed};
 use super::time::AnswerZone;
 
 /// Name of the argument.
 const SENDER: &str = "senderId";
+
+/// Hint for a name that means nobody where only authors are found by theirs.
+const OF_AUTHORS: &str = "names of those who wrote are understood, those of others with a key that has \
+    the scope read:members";
 
 /// Person whose messages are wanted.
 #[derive(Debug)]
@@ -53,15 +58,15 @@ pub(super) async fn sender(
     if is_line_id(given) {
         return Ok(as_id());
     }
-    // Who is there is for those to know who may list the members.
-    if !access.caller.bounds.has(Scope::ReadMembers) {
-        let why = "is no userId; names are understood with a key that has the scope read:members";
-        return if is_other_id(given) { Ok(as_id()) } else { Err(ToolError::invalid(SENDER, why)) };
-    }
     let ChannelSenders { mut people, bots } =
         services.members.senders(&access.caller, channels).await?;
+    let bot_ids: Vec<_> = bots.iter().map(|(id, _)| id.clone()).collect();
     people.extend(bots);
-    match names::find(given, people).await {
+    let mut found = names::find(given, people).await;
+    if !access.caller.bounds.has(Scope::ReadMembers) {
+        found = authors(services, access, channels, found, &bot_ids).await?;
+    }
+    match found {
         NameMatch::Id(id) => Ok(Some(Sender { id, is_resolved: false })),
         NameMatch::Name(id) => Ok(Some(Sender { id, is_resolved: true })),
         NameMatch::Names(several) => {
@@ -74,16 +79,53 @@ pub(super) async fn sender(
             Err(ToolError::invalid(SENDER, why))
         }
         NameMatch::Unknown(_) if is_other_id(given) => Ok(as_id()),
-        NameMatch::Unknown(near) => {
-            let given = echo(given);
-            let hint = match near.as_slice() {
-                [] => "get_members lists both".to_owned(),
-                near => format!("did you mean {}?", listed(near, |_| String::new())),
-            };
-            let why = format!("{given} is nobody's userId or name here: {hint}");
-            Err(ToolError::invalid(SENDER, why))
-        }
+        NameMatch::Unknown(near) => Err(unknown(access, given, &near)),
     }
+}
+
+/// Returns the error about a text that means nobody.
+fn unknown(access: &Scoped<ReadMessages>, given: &str, near: &[(UserId, String)]) -> ToolError {
+    let hint = match near {
+        [] if is_short_name(given) => SHORT_NAMES.to_owned(),
+        [] if !access.caller.bounds.has(Scope::ReadMembers) => OF_AUTHORS.to_owned(),
+        [] => "get_members lists both".to_owned(),
+        near => format!("did you mean {}?", listed(near, |_| String::new())),
+    };
+    let why = format!("{} is nobody's userId or name here: {hint}", echo(given));
+    let mask = &access.caller.mask;
+    let why = if mask.is_on() { format!("{}{}", ended(&why), stand_ins(mask)) } else { why };
+    ToolError::invalid(SENDER, why)
+}
+
+/// Leaves those whose messages the caller may read: who else is there is for those to know who may list
+/// the members.
+async fn authors(
+    services: &Services,
+    access: &Scoped<ReadMessages>,
+    channels: &[ChannelId],
+    found: NameMatch<UserId>,
+    bots: &[UserId],
+) -> Result<NameMatch<UserId>, ToolError> {
+    let ids = match &found {
+        NameMatch::Id(id) | NameMatch::Name(id) => vec![id.clone()],
+        NameMatch::Names(several) => several.iter().map(|(id, _)| id.clone()).collect(),
+        NameMatch::Unknown(_) => Vec::new(),
+    };
+    let last = services.members.last_messages(access, channels, &ids).await?;
+    let wrote = |id: &UserId| last.contains_key(id) || bots.contains(id);
+    Ok(match found {
+        NameMatch::Id(id) if wrote(&id) => NameMatch::Id(id),
+        NameMatch::Name(id) if wrote(&id) => NameMatch::Name(id),
+        NameMatch::Names(mut several) => {
+            several.retain(|(id, _)| wrote(id));
+            match several.len() {
+                0 => NameMatch::Unknown(Vec::new()),
+                1 => NameMatch::Name(several.swap_remove(0).0),
+                _ => NameMatch::Names(several),
+            }
+        }
+        _ => NameMatch::Unknown(Vec::new()),
+    })
 }
 
 /// Returns names of a query that nobody has, with those close to them if the caller may list the
@@ -99,7 +141,7 @@ pub(super) fn near(access: &Scoped<ReadMessages>, unknown: &[UnknownName]) -> Ve
 }
 
 /// Returns the sentences about names that nobody has; nothing without any.
-pub(super) fn nobody(unknown: &[UnknownName]) -> String {
+pub(super) fn nobody(mask: &Mask, unknown: &[UnknownName]) -> String {
     let sentence = |UnknownName { name, near }: &UnknownName| {
         let name = echo(name);
         match near.as_slice() {
@@ -110,7 +152,18 @@ pub(super) fn nobody(unknown: &[UnknownName]) -> String {
             }
         }
     };
-    unknown.iter().map(sentence).collect()
+    let stand_ins = if unknown.is_empty() { "" } else { stand_ins(mask) };
+    unknown.iter().map(sentence).chain([stand_ins.to_owned()]).collect()
+}
+
+/// Returns what readers who see stand-ins have to know where a name means nobody.
+const fn stand_ins(mask: &Mask) -> &'static str {
+    if mask.is_on() {
+        " This key shows stand-ins in place of people: names of the results are understood, real ones \
+         are not."
+    } else {
+        ""
+    }
 }
 
 /// Returns true for the form of LINE's ids, which no name has: it needs no lookup, and an unknown one

@@ -121,6 +121,9 @@ impl GivenArguments {
                 given.insert(name, text.into());
             }
         }
+        if given.contains_key("since") && given.contains_key("days") {
+            return wrong("since cannot be given together with days".to_owned());
+        }
         let missing =
             prompt.arguments.iter().find(|(name, _, must)| *must && !given.contains_key(*name));
         match missing {
@@ -173,8 +176,8 @@ fn find_decision(given: &GivenArguments) -> String {
     let topic = sanitize::quoted(given.text("topic").unwrap_or_default());
     format!(
         "Find out what was decided about {topic} in {}.\n\n\
-         1. Call search_messages with words of the topic, and again with other words for it and in \
-         the other languages of the chats{}.\n\
+         1. Call search_messages with words of the topic, also with sort newest, and again with other \
+         words for it and in the other languages of the chats{}.\n\
          2. Call get_context with the url of each promising hit, and follow what it quotes and what \
          quotes it: a decision is often a short answer to a proposal.\n\
          3. Call verify_citation with the url of each message that you rely on: it may have been \
@@ -225,6 +228,8 @@ mod tests {
         assert_eq!(why("find_decision", &json!({})), "topic is missing");
         assert_eq!(why("find_decision", &json!({"topic": " "})), "topic is missing");
         assert_eq!(why("catch_up", &json!({"days": 3})), "days must be a string");
+        let both = why("catch_up", &json!({"days": "3", "since": "2026-01-02"}));
+        assert_eq!(both, "since cannot be given together with days");
         let unknown = why("catch_up", &json!({"topic": "x"}));
         assert_eq!(unknown, "topic is unknown: allowed are channel, days, since");
         assert!(why("catch_up", &json!({"channel": "x".repeat(501)})).contains("longer"));

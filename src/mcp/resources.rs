@@ -1,13 +1,16 @@
 //! Resources: each message and each file of one by its URI, with completion of the URI's parts.
 
+use std::collections::HashMap;
+
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::role::Scope;
 use chatkeep_services::access::{ReadMedia, ReadMessages};
 use chatkeep_services::media::MediaError;
 use chatkeep_services::messages::MessageQuery;
 use chatkeep_services::{Caller, ServiceError, Services};
-use chatkeep_store::Order;
+use chatkeep_store::{ChannelName, Order};
 use chatkeep_view::ResourceName;
+use chatkeep_view::pseudonyms::Masked;
 use chatkeep_view::sanitize;
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -19,7 +22,7 @@ use super::argument::short;
 use super::channel;
 use super::error::ToolError;
 use super::media;
-use super::tools::get_context;
+use super::tools::{get_context, get_media};
 
 /// URI template of a message.
 const MESSAGE: &str = "chatkeep://channel/{channel}/message/{message}";
@@ -59,7 +62,10 @@ pub(super) async fn read(services: &Services, caller: Caller, uri: &str) -> Read
     let contents = match ResourceName::parse(uri) {
         Some(ResourceName::Message(id, message)) => text(services, caller, id, message, uri).await,
         Some(ResourceName::File(id, message)) => file(services, caller, id, message, uri).await,
-        Some(ResourceName::Channel(_)) | None => return Err(unknown()),
+        Some(ResourceName::Channel(_)) | None => {
+            let why = format!("is no URI of a message here: those are {MESSAGE} and {FILE}");
+            return Err(ToolError::no_resource(uri, why));
+        }
     };
     let contents = contents.map_err(|error| match error {
         ToolError::Service(ServiceError::PermissionDenied | ServiceError::NotFound) => unknown(),
@@ -90,8 +96,15 @@ async fn file(
     let channel = channel::open_id::<ReadMedia>(services, caller, id).await?;
     let file = services.media.file(&channel.access, &message, false).await;
     let file = file.map_err(|error| match error {
-        MediaError::Absent(_) => ServiceError::NotFound,
-        MediaError::Service(error) => error,
+        MediaError::Absent(absent) => {
+            let status = get_media::status(absent);
+            ToolError::no_resource(uri, format!("has a file that cannot be read: {status}"))
+        }
+        MediaError::Service(ServiceError::NotFound) => {
+            let why = "is of no message with a file that this key may read";
+            ToolError::no_resource(uri, why.to_owned())
+        }
+        MediaError::Service(error) => error.into(),
     })?;
     let Some(bytes) = media::read(services, &file, MAX_FILE).await? else {
         let why = format!("has {} bytes, and resources up to {MAX_FILE} can be read", file.size);
@@ -128,7 +141,10 @@ pub(super) async fn complete(
     short("argument", &argument.value)?;
     let channel = given.and_then(|given| given.get_argument("channel"));
     let (values, more) = match (argument.name.as_str(), channel) {
-        ("channel", _) => channels(services, &caller, &argument.value).await?,
+        ("channel", _) => {
+            let (channels, more) = channels(services, &caller, &argument.value).await?;
+            (channels.into_iter().map(|channel| channel.id.to_string()).collect(), more)
+        }
         ("message", Some(channel)) => {
             (messages(services, caller, channel, &argument.value).await?, true)
         }
@@ -137,7 +153,8 @@ pub(super) async fn complete(
     Ok(CompletionInfo::with_pagination(values, None, more).unwrap_or_default())
 }
 
-/// Returns suggestions for an argument of a prompt: the channels that begin with what is typed.
+/// Returns suggestions for an argument of a prompt: the channels that have what is typed in their name
+/// or at the begin of their id, by name where that means one of them alone.
 ///
 /// # Errors
 /// Returns an error without the scope, or when the service fails.
@@ -149,7 +166,14 @@ pub(super) async fn complete_channel(
     let argument = &request.argument;
     short("argument", &argument.value)?;
     let (values, more) = match argument.name.as_str() {
-        "channel" => channels(services, caller, &argument.value).await?,
+        "channel" => {
+            let (found, more) = channels(services, caller, &argument.value).await?;
+            let handles = channel::handles(services.channels.names(caller).await?).await;
+            let handles: HashMap<_, _> =
+                handles.into_iter().map(|(channel, handle)| (channel.id.clone(), handle)).collect();
+            let handle = |channel: &Masked<ChannelName>| handles.get(&channel.id).cloned();
+            (found.iter().filter_map(handle).collect(), more)
+        }
         _ => (Vec::new(), false),
     };
     Ok(CompletionInfo::with_pagination(values, None, more).unwrap_or_default())
@@ -159,7 +183,7 @@ async fn channels(
     services: &Services,
     caller: &Caller,
     given: &str,
-) -> Result<(Vec<String>, bool), ToolError> {
+) -> Result<(Vec<Masked<ChannelName>>, bool), ToolError> {
     services.access.scoped::<ReadMessages>(caller.clone())?;
     // What is compared is what the reader sees: their stand-ins, never the ids of people.
     let given = caller.mask.outgoing(given);
@@ -170,10 +194,10 @@ async fn channels(
         let id = caller.mask.outgoing(channel.id.as_str());
         id.starts_with(given.as_ref()) || name.contains(&wanted)
     });
-    let mut ids: Vec<_> = fits.map(|channel| channel.id.to_string()).collect();
-    let more = ids.len() > SUGGESTIONS as usize;
-    ids.truncate(SUGGESTIONS as usize);
-    Ok((ids, more))
+    let mut found: Vec<_> = fits.collect();
+    let more = found.len() > SUGGESTIONS as usize;
+    found.truncate(SUGGESTIONS as usize);
+    Ok((found, more))
 }
 
 async fn messages(
@@ -213,7 +237,7 @@ async fn messages(
 pub(super) fn refusal(error: &ToolError, uri: &str, scope: Scope) -> ErrorData {
     let failure = error.failure(Some(scope));
     match error {
-        ToolError::NoMessage { .. } => {
+        ToolError::NoMessage { .. } | ToolError::NoResource { .. } => {
             ErrorData::resource_not_found(failure.text, Some(serde_json::json!({ "uri": uri })))
         }
         ToolError::Service(ServiceError::Internal | ServiceError::Unavailable) => {

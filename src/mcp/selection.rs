@@ -5,6 +5,8 @@ use chatkeep_services::access::{ReadMessages, Scoped};
 use chatkeep_services::gaps::TimeSpan;
 use chatkeep_services::{Caller, Services};
 
+use chrono_tz::Tz;
+
 use super::channel::{self, OpenChannel, default_zone};
 use super::channel_table::ChannelTable;
 use super::error::ToolError;
@@ -18,6 +20,8 @@ pub(super) struct Selection {
     only: Option<OpenChannel<ReadMessages>>,
     /// All of them.
     pub(super) ids: Vec<ChannelId>,
+    /// Their time zones, each once.
+    pub(super) zones: Vec<Tz>,
     /// Names and numbers that refer to them.
     table: ChannelTable,
 }
@@ -37,12 +41,17 @@ impl Selection {
             let only = channel::open::<ReadMessages>(services, caller, given).await?;
             let known = services.channels.one(&only.access).await?;
             let table = channel::table_of_one(&known, only.zone);
-            return Ok(Self { access, ids: vec![only.id().clone()], only: Some(only), table });
+            let (ids, zones) = (vec![only.id().clone()], vec![only.zone.0]);
+            return Ok(Self { access, ids, zones, only: Some(only), table });
         }
         let names = services.channels.names(&caller).await?;
         let table = channel::table_of(services, &names);
+        let mut zones: Vec<_> =
+            names.iter().map(|channel| channel::zone_of(services, channel).0).collect();
+        zones.sort_unstable_by_key(|zone| zone.name());
+        zones.dedup();
         let ids = names.into_iter().map(|channel| channel.into_row().id).collect();
-        Ok(Self { access, only: None, ids, table })
+        Ok(Self { access, only: None, ids, zones, table })
     }
 
     /// Returns the one channel; `None` for all.

@@ -3,6 +3,7 @@
 //! letters, their accents, and the script of Chinese characters; and whatever symbols are around them.
 
 use std::borrow::Borrow;
+use std::collections::{HashMap, HashSet};
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::heavy::CALLERS;
@@ -52,6 +53,22 @@ where
     let given = given.to_owned();
     // As many names as there are, are folded.
     CALLERS.run(move || matched(&given, named)).await
+}
+
+/// Returns those of these names that are no other one of them: each means one of its bearers.
+#[boxed]
+pub async fn unique(names: Vec<String>) -> HashSet<String> {
+    CALLERS.run(move || told_apart(names)).await
+}
+
+fn told_apart(names: Vec<String>) -> HashSet<String> {
+    let mut bearers: HashMap<String, usize> = HashMap::new();
+    let folded: Vec<_> = names.iter().map(|name| folded(name)).collect();
+    for name in &folded {
+        *bearers.entry(name.clone()).or_default() += 1;
+    }
+    let pairs = names.into_iter().zip(folded);
+    pairs.filter(|(_, folded)| bearers.get(folded) == Some(&1)).map(|(name, _)| name).collect()
 }
 
 fn matched<T: Borrow<str> + Ord>(given: &str, mut named: Named<T>) -> NameMatch<T> {
@@ -121,6 +138,12 @@ mod tests {
         let people = vec![("U2", named("Person A")), ("U1", named("Person B"))];
         let NameMatch::Unknown(near) = matched("person", people) else { panic!() };
         assert_eq!(near.iter().map(|(id, _)| *id).collect::<Vec<_>>(), ["U2", "U1"]);
+    }
+
+    #[test]
+    fn names_of_several_are_not_unique() {
+        let names = ["Family ⚽", "family", "Trip", "Bo", "Bo"].map(str::to_owned);
+        assert_eq!(told_apart(names.to_vec()), HashSet::from(["Trip".to_owned()]));
     }
 
     #[test]

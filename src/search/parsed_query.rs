@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_index::search::{self, Highlighter, Query};
+use chatkeep_index::search::{self, HasFilter, Highlighter, Query};
 use chatkeep_view::when::first;
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
@@ -73,6 +73,15 @@ impl ParsedQuery {
     pub fn times(&self) -> (Option<Timestamp>, Option<Timestamp>) {
         let time = |millis: Option<i64>| millis.map(Timestamp::from_millis);
         (time(self.query.after), time(self.query.before))
+    }
+
+    /// Returns true if it asks for words in pictures, videos or sounds, which have none.
+    pub fn wants_words_of_media(&self) -> bool {
+        let Query { text, types, has, .. } = &self.query;
+        let wordless = |kind: &&str| ["image", "video", "audio"].contains(kind);
+        let is_media = has.wanted.contains(&HasFilter::Media)
+            || !types.wanted.is_empty() && types.wanted.iter().all(wordless);
+        is_media && !text.wanted.is_empty()
     }
 
     /// Returns the operands of `from:`, names and ids alike.

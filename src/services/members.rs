@@ -171,6 +171,22 @@ impl MemberService {
         Ok(member.map(|member| access.caller.mask.show(member)))
     }
 
+    /// Returns the number of people whose messages were imported into a channel and who are none of
+    /// its members; 0 for callers who may not read all of its messages.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    #[boxed]
+    pub async fn imported_only(
+        &self,
+        access: &ChannelAccess<Member, ReadMembers>,
+    ) -> Result<i64, ServiceError> {
+        if access.not_before().is_some() {
+            return Ok(0);
+        }
+        Ok(self.store.members().imported_only(access.channel()).await?)
+    }
+
     /// Sets the role of a person. An owner sets any role for anyone except an owner; an admin may
     /// only promote a guest to member.
     ///

@@ -39,6 +39,10 @@ async def main(url: str, key: str, channel: str, mode: str) -> None:
             channels = await client.call_tool("list_channels", {})
             members = await client.call_tool("get_members", {"channelId": channel})
             found = await client.call_tool("search_messages", {"query": "hello"})
+            # With what a search tells beside its hits: the client refuses a result that is not valid.
+            query = "hello OR world since:2026-01-01 from:Nobody"
+            hinted = await client.call_tool("search_messages", {"query": query})
+            assert len(hinted.structured_content["hints"]) == 2, hinted
             unknown = await client.call_tool("get_messages", {"channelId": "Cnone"})
             around = {"message": "m4", "before": 1, "after": 2}
             context = await client.call_tool("get_context", around)
@@ -53,7 +57,8 @@ async def main(url: str, key: str, channel: str, mode: str) -> None:
             overview = await client.call_tool("get_overview", {"channelId": channel, "days": 31})
             prompts = await client.list_prompts()
             prompt = await client.get_prompt("catch_up", {"days": "3"})
-            read = (channels, members, found, context, listed, documents, fetched, citation, overview)
+            read = (channels, members, found, hinted, context, listed)
+            read += (documents, fetched, citation, overview)
             for answer in read:
                 assert not answer.is_error and answer.content[0].text, answer
             said = {

@@ -53,6 +53,13 @@ const NAMES: &str = "
           WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))) s
     LEFT JOIN users u ON u.user_id = s.user_id";
 
+/// People whose messages were imported and who were never seen in a channel.
+const IMPORTED_ONLY: &str = "
+    SELECT COUNT(*) FROM imported_senders i
+    WHERE i.channel_id = $1
+      AND NOT EXISTS (SELECT 1 FROM members m
+                      WHERE m.channel_id = i.channel_id AND m.user_id = i.user_id)";
+
 /// Bots that wrote into channels: of each channel in which a bot's messages are counted, each sender
 /// is one lookup of the index by sender, and one of their messages tells whether they are a bot.
 const BOTS: &str = "
@@ -132,6 +139,18 @@ impl MemberStore<'_> {
         channels: &[ChannelId],
     ) -> Result<Vec<(UserId, Option<String>)>, StoreError> {
         self.named(NAMES, channels).await
+    }
+
+    /// Returns the number of people whose messages were imported into a channel and who are none of
+    /// its members, present or former.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn imported_only(&self, channel: &ChannelId) -> Result<i64, StoreError> {
+        let count = query_as(IMPORTED_ONLY).bind(channel.as_str());
+        let (count,): (i64,) = self.store.db.fetch_one(count).await?;
+        Ok(count)
     }
 
     /// Returns the bots with stored messages in these channels, with their names if known.

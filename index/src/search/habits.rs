@@ -19,6 +19,12 @@ pub enum Habit<'a> {
     Until(&'a str),
     /// A day: `on:`, `date:`.
     Day(&'a str),
+    /// A filter by the person who is mentioned or meant: `mentions:`, `to:`, `@me`.
+    Mention(&'a str),
+    /// A state of messages: `is:`.
+    State(&'a str),
+    /// An order: `sort:`, `order:`.
+    Order(&'a str),
     /// An operator: `OR`, `AND`, `NOT`.
     Operator(&'a str),
     /// A word with `*` at its end.
@@ -49,6 +55,9 @@ impl<'a> Habit<'a> {
         if word.len() > 1 && word.ends_with('*') {
             return Some(Self::Star(word));
         }
+        if word.eq_ignore_ascii_case("@me") {
+            return Some(Self::Mention(word));
+        }
         let (name, value) = word.split_once(':')?;
         if value.is_empty() {
             return None;
@@ -59,6 +68,9 @@ impl<'a> Habit<'a> {
             "since" => Some(Self::Since(word)),
             "until" => Some(Self::Until(word)),
             "on" | "date" => Some(Self::Day(word)),
+            "mentions" | "mention" | "to" => Some(Self::Mention(word)),
+            "is" => Some(Self::State(word)),
+            "sort" | "order" => Some(Self::Order(word)),
             _ => None,
         }
     }
@@ -71,6 +83,9 @@ impl<'a> Habit<'a> {
             | Self::Since(word)
             | Self::Until(word)
             | Self::Day(word)
+            | Self::Mention(word)
+            | Self::State(word)
+            | Self::Order(word)
             | Self::Operator(word)
             | Self::Star(word) => word,
         }
@@ -90,13 +105,18 @@ mod tests {
             ("a since:2026-11-29", Some(Habit::Since("since:2026-11-29"))),
             ("until:yesterday a", Some(Habit::Until("until:yesterday"))),
             ("on:2026-11-29", Some(Habit::Day("on:2026-11-29"))),
+            ("mentions:me", Some(Habit::Mention("mentions:me"))),
+            ("pub to:Ann", Some(Habit::Mention("to:Ann"))),
+            ("@Me lunch", Some(Habit::Mention("@Me"))),
+            ("is:unread", Some(Habit::State("is:unread"))),
+            ("pub sort:newest", Some(Habit::Order("sort:newest"))),
             ("quiz OR training", Some(Habit::Operator("OR"))),
             ("match*", Some(Habit::Star("match*"))),
             // These mean what they say.
             ("\"in:Dragons OR match*\" after:2026-01-01", None),
             ("from:Ann type:image -without", None),
             ("at 10:30 https://on.example/?a=b this and or not", None),
-            ("* in: - \"", None),
+            ("* in: to: @ @Ann - \"", None),
             ("「in:a」", None),
         ] {
             assert_eq!(Habit::of(query).first().copied(), expected, "{query}");

@@ -55,7 +55,7 @@ pub use index::MessageIndex;
 pub use journal::Touched;
 pub use keys::IndexedKey;
 pub use match_batch::MatchBatch;
-pub use query::{MAX_QUERY, Query, QueryError};
+pub use query::{HasFilter, MAX_QUERY, Query, QueryError};
 pub use rebuild::Rebuild;
 pub use shared::SharedIndex;
 pub use writer::{BatchLimits, MessageWriter, WriterOptions};

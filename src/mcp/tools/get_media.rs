@@ -162,7 +162,8 @@ async fn picture(
     Ok(Some((preview.content_type, bytes.map(|bytes| media::encoded(&bytes)))))
 }
 
-const fn status(absent: AbsentMedia) -> &'static str {
+/// Returns the name of the reason for which there is no file.
+pub(crate) const fn status(absent: AbsentMedia) -> &'static str {
     match absent {
         AbsentMedia::Pending => "pending",
         AbsentMedia::Skipped => "skipped",

@@ -19,7 +19,7 @@ use crate::budget::sent;
 use crate::channel_table::{ChannelTable, quoted_name, short_name};
 use crate::error::ToolError;
 use crate::gap::{GapRows, MissingTime};
-use crate::message_row::{MessageRow, NOTE, is_zero};
+use crate::message_row::{MessageRow, is_zero, note};
 use crate::result_builder::{
     MessageSource, PeopleTable, ResultBuilder, cursor_line, json, people_line,
 };
@@ -57,12 +57,13 @@ pub(crate) struct ChannelsOutput {
     note: &'static str,
     /// Cursor of the next page.
     next_cursor: Option<String>,
-    /// Rows or texts were left out: too long.
+    /// Rows or texts are cut: too long.
     truncated: bool,
+    now: String,
     /// Periods without backup since the recent messages, by channelId.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     gaps: Vec<MissingTime>,
-    /// Older gaps that are not listed.
+    /// Older gaps not listed.
     #[serde(skip_serializing_if = "is_zero")]
     gaps_omitted: usize,
     /// The people p1, p2 … of recent messages.
@@ -132,7 +133,7 @@ impl ToolDefinition for ListChannels {
             Ok(access) => Some(newest(services, access, &page.0, asked.recent).await?),
             Err(_) => None,
         };
-        answer(services, page, newest).await
+        answer(services, page, newest, note(&caller.mask)).await
     }
 }
 
@@ -159,6 +160,7 @@ async fn answer(
     services: &Services,
     (channels, mut next): (Vec<Masked<Channel>>, Option<String>),
     newest: Option<Newest>,
+    note: &'static str,
 ) -> Result<ToolAnswer<ChannelsOutput>, ToolError> {
     let mut builder =
         ResultBuilder::new(&services.links, AnswerZone(services.channels.default_zone()));
@@ -176,13 +178,14 @@ async fn answer(
     }
     let truncated = builder.truncated;
     let output = ChannelsOutput {
-        note: NOTE,
+        note,
         channels: rows,
         people: builder.into_people(),
         gaps: gaps.rows.clone(),
         gaps_omitted: gaps.omitted,
         next_cursor: next,
         truncated,
+        now: AnswerZone(services.channels.default_zone()).show(services.digest.days_ago(0)),
     };
     let text = text(&output, &gaps);
     Ok(ToolAnswer::new(output, text))
@@ -255,17 +258,18 @@ async fn gaps(
 }
 
 fn text(output: &ChannelsOutput, gaps: &GapRows) -> String {
+    let ChannelsOutput { note, now, .. } = output;
     let first = match output.channels.len() {
         0 => "No channels: this person is not a member of any yet.".to_owned(),
-        1 => format!("1 channel. {NOTE}"),
-        count => format!("{count} channels. {NOTE}"),
+        1 => format!("1 channel. {note}"),
+        count => format!("{count} channels. {note}"),
     };
     let lines = output.channels.iter().map(|channel| {
         let recent = channel.recent.iter().map(|row| format!("\n  {}", row.line()));
         format!("\n{}{}", channel.line(), recent.collect::<String>())
     });
     format!(
-        "{first}{}{}{}{}",
+        "{first} It is {now}.{}{}{}{}",
         people_line(&output.people),
         lines.collect::<String>(),
         gaps.lines(),

@@ -6,14 +6,14 @@ use chatkeep_services::access::ReadMessages;
 use chatkeep_services::citations::{CheckedCitation, CitationVerdict};
 use chatkeep_services::{Caller, ServiceError, Services};
 use chatkeep_store::StoredMessage;
-use chatkeep_view::pseudonyms::Masked;
+use chatkeep_view::pseudonyms::{Mask, Masked};
 use rmcp::schemars::{self, JsonSchema};
 use serde::{Deserialize, Serialize};
 
 use crate::argument::{filled, required};
 use crate::channel::OpenChannel;
 use crate::error::ToolError;
-use crate::message_row::{MessageRow, NOTE};
+use crate::message_row::{MessageRow, note};
 use crate::reference;
 use crate::result_builder::{MessageSource, PeopleTable, ResultBuilder, WHOLE, people_line};
 use crate::tool::{ToolAnswer, ToolDefinition};
@@ -87,6 +87,7 @@ impl ToolDefinition for VerifyCitation {
             return Err(ToolError::invalid("url", "must be the link or id of a message"));
         }
         let quoted = asked.quoted.unwrap_or_default();
+        let mask = caller.mask.clone();
         if is_longer(&quoted, WHOLE) {
             let why = format!("must have at most {WHOLE} characters");
             return Err(ToolError::invalid("quoted", why));
@@ -95,16 +96,16 @@ impl ToolDefinition for VerifyCitation {
         let (channel, message) = match opened.await {
             Err(
                 ToolError::NoMessage { .. } | ToolError::Service(ServiceError::PermissionDenied),
-            ) => return Ok(unreachable()),
+            ) => return Ok(unreachable(&mask)),
             opened => opened?,
         };
         let checked = services.messages.check_citation(&channel.access, &message, &quoted).await?;
-        Ok(answer(services, &channel, &checked))
+        Ok(answer(services, &channel, &checked, !quoted.trim().is_empty()))
     }
 }
 
-fn unreachable() -> ToolAnswer<CitationOutput> {
-    let output = CitationOutput::of(CitationVerdict::Unreachable);
+fn unreachable(mask: &Mask) -> ToolAnswer<CitationOutput> {
+    let output = CitationOutput::of(CitationVerdict::Unreachable, mask, true);
     let text = output.text();
     ToolAnswer::new(output, text)
 }
@@ -113,6 +114,7 @@ fn answer(
     services: &Services,
     channel: &OpenChannel<ReadMessages>,
     checked: &CheckedCitation,
+    is_quoted: bool,
 ) -> ToolAnswer<CitationOutput> {
     let mut builder = ResultBuilder::new(&services.links, channel.zone);
     let message = checked.message.as_ref();
@@ -126,19 +128,29 @@ fn answer(
         truncated: builder.truncated,
         people: builder.into_people(),
         message: row,
-        ..CitationOutput::of(checked.verdict)
+        ..CitationOutput::of(checked.verdict, &channel.access.caller.mask, is_quoted)
     };
     let text = output.text();
     ToolAnswer::new(output, text)
 }
 
 impl CitationOutput {
-    fn of(verdict: CitationVerdict) -> Self {
+    /// Creates the result of a verdict for a reader who sees people through `mask`.
+    fn of(verdict: CitationVerdict, mask: &Mask, is_quoted: bool) -> Self {
         let (verdict, explanation) = match verdict {
+            CitationVerdict::Same if !is_quoted => {
+                (Verdict::Same, "The message is there. No words were given to compare.")
+            }
             CitationVerdict::Same => (Verdict::Same, "The message says it."),
             CitationVerdict::Edited => (
                 Verdict::EditedSince,
                 "The message was edited and does not say it now. Cite what it says now.",
+            ),
+            CitationVerdict::Different if mask.is_on() => (
+                Verdict::Different,
+                "The message, as this key shows it, does not say it, and was never edited. With \
+                 stand-ins in place of names and numbers, words with these cannot be compared: \
+                 quote others.",
             ),
             CitationVerdict::Different => (
                 Verdict::Different,
@@ -160,7 +172,7 @@ impl CitationOutput {
             ),
         };
         Self {
-            note: NOTE,
+            note: note(mask),
             verdict,
             explanation,
             edited_at: None,
@@ -178,13 +190,14 @@ impl CitationOutput {
         };
         let row = self.message.as_ref().map(|row| format!("\n{}", row.line()));
         format!(
-            "{}: {}{}{}{}{}\n{NOTE}",
+            "{}: {}{}{}{}{}\n{}",
             verdict.as_str().unwrap_or_default(),
             self.explanation,
             time("Edited at", &self.edited_at),
             time("Gone since", &self.unsent_at),
             people_line(&self.people),
             row.unwrap_or_default(),
+            self.note,
         )
     }
 }

@@ -67,8 +67,10 @@ pub struct ChannelDigest {
     pub texts_since: Timestamp,
     /// Messages of others that mention the caller, or everybody.
     pub mentions: FoundMessages,
-    /// Questions that nobody answered.
+    /// Questions after which nobody else wrote.
     pub questions: FoundMessages,
+    /// Number of all questions, answered or not.
+    pub question_count: usize,
     /// Messages with links; the newest are not listed.
     pub links: FoundMessages,
     /// Number of the hosts of these links.
@@ -171,6 +173,7 @@ impl DigestService {
             texts_since: found.texts.since,
             mentions: several(findings.mentions.iter().collect(), more),
             questions: several(questions, more || asked.len() < findings.questions.len()),
+            question_count: findings.questions.len(),
             links: FoundMessages { total: findings.links, at_least: more, newest: Vec::new() },
             host_count: findings.hosts.len(),
             hosts: findings.hosts_with(&shown.0, &caller.mask),

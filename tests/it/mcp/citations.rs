@@ -55,6 +55,9 @@ async fn a_citation_is_what_it_was_or_the_reason_is_told() {
         assert!(!text.contains("0912") && !given.to_string().contains("0912"), "{given}");
         assert_eq!(given["message"].is_object(), expected != "unreachable" && url != link("m9"));
     }
+    let bare = models.call("verify_citation", json!({"url": "m2"})).await;
+    let told = "same: The message is there. No words were given to compare. Edited at ";
+    assert!(bare.text().starts_with(told), "{}", bare.text());
     let edited = models.call("verify_citation", json!({"url": "m2", "quoted": "gate A"})).await;
     assert_eq!(edited.given()["message"]["text"], "gate B");
     assert!(edited.given()["editedAt"].is_string() && edited.text().contains("\"gate B\""));

@@ -37,7 +37,7 @@ async fn connectors_search_and_fetch() {
     assert_eq!(hit["url"], format!("{BASE}/c/{CHANNEL}/m/m2"));
     assert_eq!(hit["text"], "lunch at the harbour");
     let title = hit["title"].as_str().unwrap();
-    assert!(title.ends_with(" in Lunch club, 2026-01-02T03:01:00Z"), "{title}");
+    assert!(title.ends_with("\" in \"Lunch club\", 2026-01-02T03:01:00Z"), "{title}");
 
     let fetched = models.call("fetch", json!({"id": hit["id"]})).await;
     let document = fetched.given();
@@ -120,11 +120,20 @@ async fn messages_are_resources() {
         assert_eq!(contents[0]["uri"], uri);
         assert_eq!(contents[0]["mimeType"], "text/plain");
         assert!(contents[0]["text"].as_str().unwrap().contains("lunch at the harbour"));
-        for none in ["m9", "m2/file", "x/y"] {
+        for (none, told) in [
+            ("m9", "No message "),
+            ("m2/file", "is of no message with a file"),
+            ("x/y", "is no URI of a message here: those are chatkeep://channel/{channel}/message/"),
+        ] {
             let uri = message.replace("{channel}", CHANNEL).replace("{message}", none);
             let read = models.ask(revision, "resources/read", json!({"uri": uri})).await;
             let error = read.body["error"]["message"].as_str();
-            assert!(error.is_some_and(|why| why.starts_with("No message")), "{}", read.body);
+            assert!(error.is_some_and(|why| why.contains(told)), "{}", read.body);
+        }
+        for none in [format!("chatkeep://channel/{CHANNEL}"), "file:///etc/passwd".to_owned()] {
+            let read = models.ask(revision, "resources/read", json!({"uri": none})).await;
+            let error = read.body["error"]["message"].as_str();
+            assert!(error.is_some_and(|why| why.contains("is no URI")), "{}", read.body);
         }
         let reference = json!({"type": "ref/resource", "uri": message});
         let complete = async |argument: Value, context: Value| {
@@ -147,12 +156,23 @@ async fn messages_are_resources() {
             models.ask(revision, "completion/complete", asked).await
         };
         let channels = of_prompt("catch_up", json!({"name": "channel", "value": "lunch"})).await;
-        assert_eq!(channels.result()["completion"]["values"], json!([CHANNEL]));
+        // People choose a name, where it means one chat alone.
+        assert_eq!(channels.result()["completion"]["values"], json!(["Lunch club"]));
         let days = of_prompt("catch_up", json!({"name": "days", "value": "1"})).await;
         assert_eq!(days.result()["completion"]["values"], json!([]));
         let unknown = of_prompt("cheese", json!({"name": "channel", "value": ""})).await;
         assert_eq!(unknown.body["error"]["message"], "Unknown prompt: cheese");
     }
+    models.channel("C2", &[ANN]).await;
+    models.name_channel("C2", "LUNCH club!").await;
+    let asked = json!({
+        "ref": {"type": "ref/prompt", "name": "catch_up"},
+        "argument": {"name": "channel", "value": "lunch"},
+    });
+    let twins = models.ask(NEWEST, "completion/complete", asked).await;
+    let mut twins = twins.result()["completion"]["values"].as_array().unwrap().clone();
+    twins.sort_by_key(ToString::to_string);
+    assert_eq!(twins, [json!(CHANNEL), json!("C2")]);
     let stranger =
         models.request(NEWEST, "resources/read", json!({"uri": "chatkeep://channel/C1"}));
     assert_eq!(super::send(stranger).await.status, reqwest::StatusCode::UNAUTHORIZED);

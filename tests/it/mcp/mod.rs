@@ -16,6 +16,7 @@ mod overview;
 mod pages;
 mod permissions;
 mod protocol;
+mod schemas;
 mod stdio;
 mod texts;
 mod times;
@@ -220,10 +221,14 @@ impl Models {
         send(self.request(revision, method, params).bearer_auth("ck_ann")).await
     }
 
-    /// Calls a tool with that key.
+    /// Calls a tool with that key, and checks what it returns against its schema.
     async fn call_as(&self, key: &str, tool: &str, arguments: Value) -> Answer {
         let params = json!({"name": tool, "arguments": arguments});
-        send(self.request(NEWEST, "tools/call", params).bearer_auth(key)).await
+        let answer = send(self.request(NEWEST, "tools/call", params).bearer_auth(key)).await;
+        if answer.given_or_null().is_object() {
+            schemas::check(tool, answer.given_or_null());
+        }
+        answer
     }
 
     /// Calls a tool as Ann.

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use chatkeep_core::message::{Content, EarlierTexts, MessageType};
 use chatkeep_core::profile::Profile;
+use chatkeep_core::pseudonym::PseudonymKey;
 use chatkeep_core::role::Scope;
-use chatkeep_store::PresenceEvidenceKind;
+use chatkeep_store::{ImportId, ImportedMessage, ImportedPerson, PresenceEvidenceKind};
 use serde_json::json;
 
 use super::{ANN, BO, CHANNEL, Models, message, message_in, texts};
@@ -281,16 +283,124 @@ async fn who_may_not_list_people_learns_no_names_by_guessing() {
     let models = named().await;
     models.key("ck_messages", ANN, |key| key.scopes = &[Scope::ReadMessages]).await;
     models.keep(&[message("m1", BO, "2026-01-02T03:04:05Z", "hi")]).await;
-    for sender in ["Bo", "b", "Ann Lee", "nobody at all"] {
+    // Ann wrote nothing: the same is told of her as of nobody.
+    for sender in ["b", "Ann Lee", "nobody at all"] {
+        for (tool, asked) in [
+            ("get_messages", json!({"channelId": CHANNEL, "senderId": sender})),
+            ("search_messages", json!({"query": "hi", "senderId": sender})),
+        ] {
+            let answer = models.call_as("ck_messages", tool, asked).await;
+            let refusal = answer.refusal();
+            let expected = format!(
+                "senderId \"{sender}\" is nobody's userId or name here: names of those who wrote are \
+                 understood, those of others with a key that has the scope read:members."
+            );
+            assert!(refusal.starts_with(&expected), "{refusal}");
+        }
+    }
+    // What is shown with messages is understood.
+    for sender in [BO, "Bo", "@bo"] {
         let asked = json!({"channelId": CHANNEL, "senderId": sender});
         let answer = models.call_as("ck_messages", "get_messages", asked).await;
-        let refusal = answer.refusal();
-        assert!(refusal.contains("read:members"), "{refusal}");
-        assert!(![ANN, BO, "Ann", "more"].iter().any(|told| refusal.contains(told)), "{refusal}");
+        assert_eq!(texts(&answer.given()["messages"], "id"), ["m1"], "{sender}");
     }
-    let asked = json!({"channelId": CHANNEL, "senderId": BO});
-    let answer = models.call_as("ck_messages", "get_messages", asked).await;
-    assert_eq!(texts(&answer.given()["messages"], "id"), ["m1"]);
+    let before = chatkeep_core::time::Timestamp::parse("2026-01-03T00:00:00Z").unwrap();
+    models
+        .key("ck_later", ANN, |key| {
+            key.scopes = &[Scope::ReadMessages];
+            key.not_before = Some(before);
+        })
+        .await;
+    let asked = json!({"channelId": CHANNEL, "senderId": "Bo"});
+    let answer = models.call_as("ck_later", "get_messages", asked).await;
+    assert!(answer.refusal().contains("is nobody's userId"), "{}", answer.refusal());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_with_pseudonyms_says_that_it_shows_stand_ins() {
+    let models = named().await;
+    let batch = [message("m1", BO, "2026-01-02T03:04:05Z", "call Ann Lee at 0912-345-678")];
+    models.keep_findable(&batch, "call", 1).await;
+    let masked: &'static _ = Box::leak(Box::new(PseudonymKey::new([7; 32])));
+    let scopes = [Scope::ReadMessages, Scope::ReadMembers];
+    models
+        .key("ck_masked", ANN, |key| {
+            (key.pseudonyms, key.scopes) = (Some(masked), Box::leak(Box::new(scopes)));
+        })
+        .await;
+    let call = async |tool: &str, asked| models.call_as("ck_masked", tool, asked).await;
+    let told = "This key shows stand-ins in place of people";
+    for (tool, asked) in [
+        ("list_channels", json!({})),
+        ("get_messages", json!({"channelId": CHANNEL})),
+        ("search_messages", json!({"query": "call"})),
+        ("get_context", json!({"message": "m1"})),
+        ("get_overview", json!({"channelId": CHANNEL})),
+        ("get_members", json!({"channelId": CHANNEL})),
+        ("verify_citation", json!({"url": "m1"})),
+        ("verify_citation", json!({"url": "m9"})),
+    ] {
+        let answer = call(tool, asked.clone()).await;
+        assert!(answer.given()["note"].as_str().unwrap().contains(told), "{tool} {asked}");
+        assert!(answer.text().contains(told), "{}", answer.text());
+        let open = models.call(tool, asked).await;
+        assert!(!open.text().contains(told), "{}", open.text());
+    }
+    let quoted = json!({"url": "m1", "quoted": "call Ann Lee at 0912-345-678"});
+    let checked = call("verify_citation", quoted.clone()).await;
+    assert_eq!(checked.given()["verdict"], "different");
+    let why = checked.given()["explanation"].as_str().unwrap();
+    assert!(why.contains("cannot be compared") && !why.contains("is wrong"), "{why}");
+    let open = models.call("verify_citation", quoted).await;
+    assert_eq!(open.given()["verdict"], "same");
+    let by_name = call("get_messages", json!({"channelId": CHANNEL, "senderId": "Bo"})).await;
+    assert!(by_name.refusal().contains(told), "{}", by_name.refusal());
+    let by_name = call("search_messages", json!({"query": "call from:Bo"})).await;
+    assert!(
+        by_name.text().contains("Nobody is called \"Bo\". This key shows"),
+        "{}",
+        by_name.text()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_wrote_before_the_bot_came_is_counted() {
+    let models = named().await;
+    let imports = models.store.imports();
+    let people = [("import:aa", "小美"), (BO, "Bo")].map(|(id, name)| ImportedPerson {
+        id: id.into(),
+        display_name: Some(name.to_owned()),
+        picture_url: None,
+    });
+    imports.add_people(&CHANNEL.into(), &people, at(5)).await.unwrap();
+    let said = [("i1", "import:aa"), ("i2", BO)].map(|(id, sender)| ImportedMessage {
+        id: id.into(),
+        sent_at: at(1_767_323_045_000),
+        sent_until: None,
+        kept_at: None,
+        sender: Some(sender.into()),
+        candidates: Vec::new(),
+        kind: MessageType::Text,
+        content: Some(serde_json::to_string(&Content::text("hi")).unwrap()),
+        quoted: None,
+        is_bot: false,
+        edited_at: None,
+        unsent_at: None,
+        media: None,
+        earlier_texts: EarlierTexts::default(),
+    });
+    imports.import(ImportId::new(99), &CHANNEL.into(), &said, at(6)).await.unwrap();
+    let told = "1 authors of imported messages were never seen here";
+    let members = models.call("get_members", json!({"channelId": CHANNEL})).await;
+    assert_eq!(
+        (&members.given()["importedOnly"], &members.given()["memberCount"]),
+        (&json!(1), &json!(2))
+    );
+    assert!(members.text().contains(told), "{}", members.text());
+    let start = chatkeep_core::time::Timestamp::parse("2026-01-03T00:00:00Z").unwrap();
+    models.key("ck_later", ANN, |key| key.not_before = Some(start)).await;
+    let members = models.call_as("ck_later", "get_members", json!({"channelId": CHANNEL})).await;
+    assert!(members.given().get("importedOnly").is_none(), "{}", members.given());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

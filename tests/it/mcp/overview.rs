@@ -357,12 +357,41 @@ async fn an_answer_of_long_texts_is_short_and_marked() {
         (&json!(200), &json!(200))
     );
     assert_eq!(given["totals"]["questions"], 200, "nobody else wrote");
+    assert_eq!(given["totals"]["asked"], 200);
+    let told = "\nQuestions after which nobody else wrote, 200 of 200:\n";
+    assert!(answer.text().contains(told), "{}", answer.text());
     assert_eq!(given["truncated"], true, "texts are cut");
     assert!(given["mentions"][0]["cut"].as_u64().unwrap() > 700, "{given}");
     let whole = given.to_string().len() + answer.text().len();
     assert!(whole < 40_000, "{whole} bytes");
     assert!(answer.text().contains("\\n\\\"ignore this\\\""), "{}", answer.text());
     assert!(answer.text().contains("never instructions"));
+}
+
+/// Where people talk all the time somebody always writes after a question.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn questions_after_which_others_wrote_are_counted() {
+    let models = Models::start(&[]).await;
+    let now = now().millis();
+    let said = |n: i64, user: &str, text: &str| {
+        let mut message = said(CHANNEL, &format!("m{n}"), now - (9 - n) * 60_000, text);
+        if let MessageChange::Received(received) = &mut message.change {
+            received.sender = Some(user.into());
+        }
+        message
+    };
+    let batch = [
+        said(1, ANN, "when do we meet?"),
+        said(2, BO, "nice weather"),
+        said(3, ANN, "and where?"),
+        said(4, BO, "ok"),
+    ];
+    models.keep(&batch).await;
+    let answer = models.call("get_overview", json!({"channelId": CHANNEL})).await;
+    let totals = &answer.given()["totals"];
+    assert_eq!((&totals["asked"], &totals["questions"]), (&json!(2), &json!(0)));
+    let told = "\nQuestions after which nobody else wrote, 0 of 2.";
+    assert!(answer.text().contains(told), "{}", answer.text());
 }
 
 /// The row of a host has nothing of the text, so that nothing of it is cut.
@@ -394,6 +423,10 @@ async fn prompts_are_offered_in_every_revision() {
         assert!(text.contains("\"the trip\"") && text.contains("verify_citation"), "{text}");
         let unknown = models.ask(revision, "prompts/get", json!({"name": "nonsense"})).await;
         assert_eq!(unknown.body["error"]["code"], -32602, "{revision}: {}", unknown.body);
+        let both = json!({"name": "catch_up", "arguments": {"days": "3", "since": "2026-01-02"}});
+        let both = models.ask(revision, "prompts/get", both).await;
+        let why = both.body["error"]["message"].as_str().unwrap();
+        assert!(why.contains("cannot be given together"), "{revision}: {why}");
         let wrong = json!({"name": "catch_up", "arguments": []});
         let wrong = models.ask(revision, "prompts/get", wrong).await;
         assert_eq!(wrong.body["error"]["code"], -32602, "{revision}: {}", wrong.body);

@@ -286,10 +286,17 @@ async fn people_and_channels_are_listed() {
     assert_eq!(texts(&people.given()["members"], "userId"), [BO, ANN]);
     assert_eq!(rows[1]["role"], "owner");
     assert_eq!((&rows[0]["role"], &rows[0]["status"]), (&json!("member"), &json!("active")));
+    assert_eq!(people.given()["memberCount"], 2);
+    assert!(people.text().starts_with("2 people. The chat has 2 members."), "{}", people.text());
+    let one = models.call("get_members", json!({"channelId": CHANNEL, "limit": 1})).await;
+    assert!(one.text().starts_with("1 person on this page; more follow."), "{}", one.text());
     let left = models.call("get_members", json!({"channelId": CHANNEL, "status": "left"})).await;
     assert_eq!(left.given()["members"], json!([]));
     let channels = models.call("list_channels", json!({})).await;
     assert_eq!(channels.given()["channels"][0]["channelId"], CHANNEL);
+    let told = channels.given()["now"].as_str().unwrap();
+    let now = chatkeep_core::time::Timestamp::parse(told).unwrap();
+    assert!(super::now().since(now) < DEADLINE && channels.text().contains(told), "{told}");
     assert_eq!(channels.given()["channels"][0]["type"], "group");
     assert_eq!(channels.given()["channels"][0]["status"], "active");
     assert_eq!(channels.given()["channels"][0]["messages"], 0);
@@ -298,10 +305,10 @@ async fn people_and_channels_are_listed() {
     assert!(channels.text().contains(CHANNEL));
     let usage = format!("http://{}/metrics", models.stack.ground.metrics);
     let metrics = models.http.get(usage).send().await.unwrap().text().await.unwrap();
-    let counted = "chatkeep_mcp_calls_total{tool=\"get_members\",result=\"ok\"} 2";
+    let counted = "chatkeep_mcp_calls_total{tool=\"get_members\",result=\"ok\"} 3";
     assert!(metrics.contains(counted), "{metrics}");
     assert!(metrics.contains("chatkeep_mcp_call_duration_seconds_count{tool=\"list_channels\"} 1"));
-    let by_route = "chatkeep_http_requests_total{method=\"POST\",route=\"/mcp\",status=\"200\"} 3";
+    let by_route = "chatkeep_http_requests_total{method=\"POST\",route=\"/mcp\",status=\"200\"} 4";
     assert!(metrics.contains(by_route), "{metrics}");
     assert!(metrics.contains("chatkeep_build_info{version=\""), "{metrics}");
     assert!(metrics.contains("\nchatkeep_dead_letters_kept 0\n"), "{metrics}");
@@ -311,6 +318,93 @@ async fn people_and_channels_are_listed() {
         let line = metrics.lines().find(|line| line.starts_with(&help));
         assert!(line.is_some_and(|line| line.contains(" Unit: ")), "{name} is not described");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lists_go_in_the_order_that_is_asked_for() {
+    let models = pubsub().await;
+    let batch = [
+        message("f1", ANN, "2026-01-05T00:00:00Z", "the fee is paid, the fee, the fee"),
+        message(
+            "f2",
+            ANN,
+            "2026-01-06T00:00:00Z",
+            "from now on, and until the next assembly, \
+                                                    the fee is 2980 as was decided there",
+        ),
+    ];
+    models.keep_findable(&batch, "fee", 2).await;
+    for (sort, expected, told) in [
+        (json!(null), ["f1", "f2"], "best first"),
+        (json!("relevance"), ["f1", "f2"], "best first"),
+        (json!("newest"), ["f2", "f1"], "newest first"),
+    ] {
+        let found = models.call("search_messages", json!({"query": "fee", "sort": sort})).await;
+        assert_eq!(texts(&found.given()["hits"], "id"), expected, "{sort}");
+        assert!(found.text().contains(&format!("2 of 2 found, {told}.")), "{}", found.text());
+    }
+    for (order, expected, told) in [
+        ("desc", ["f2", "f1", "m4", "m3", "m2", "m1"], "newest first"),
+        ("asc", ["m1", "m2", "m3", "m4", "f1", "f2"], "oldest first"),
+    ] {
+        let (mut asked, mut seen) =
+            (json!({"channelId": CHANNEL, "order": order, "limit": 4}), vec![]);
+        loop {
+            let page = models.call("get_messages", asked.clone()).await;
+            assert!(page.text().contains(told), "{}", page.text());
+            seen.extend(texts(&page.given()["messages"], "id"));
+            let Some(cursor) = page.given()["nextCursor"].as_str() else { break };
+            asked["cursor"] = json!(cursor);
+        }
+        assert_eq!(seen, expected, "{order}");
+    }
+    let after =
+        json!({"channelId": CHANNEL, "from": "2026-01-02T04:00:00Z", "order": "asc", "limit": 1});
+    let after = models.call("get_messages", after).await;
+    assert_eq!(texts(&after.given()["messages"], "id"), ["m2"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_found_so_is_told() {
+    let models = pubsub().await;
+    models.channel("C2", &[ANN]).await;
+    for zone in [CHANNEL, "C2"].map(|id| models.set_zone(id, "Asia/Taipei")) {
+        zone.await;
+    }
+    models.keep_findable(&[], "lunch", 1).await;
+    let hints = async |asked: Value| {
+        let answer = models.call("search_messages", asked).await;
+        let hints = answer.given()["hints"].as_array().cloned().unwrap_or_default();
+        let hints: Vec<_> = hints.iter().map(|hint| hint.as_str().unwrap().to_owned()).collect();
+        assert!(hints.iter().all(|hint| answer.text().contains(hint)), "{}", answer.text());
+        hints
+    };
+    for (asked, remedy) in [
+        (json!({"query": "lunch type:image"}), "look around the hits with get_context"),
+        (json!({"query": "lunch has:media"}), "look around the hits with get_context"),
+        (json!({"query": "lunch mentions:me"}), "get_overview lists mentions"),
+        (
+            json!({"query": "lunch after:2026-01-01"}),
+            "read in UTC, which is the zone of no channel",
+        ),
+        (json!({"query": "lunch", "to": "2026-02-01"}), "(Asia/Taipei): give timeZone"),
+    ] {
+        let hints = hints(asked.clone()).await;
+        assert!(hints.len() == 1 && hints[0].contains(remedy), "{asked}: {hints:?}");
+    }
+    for asked in [
+        json!({"query": "type:image"}),
+        json!({"query": "lunch type:text"}),
+        json!({"query": "lunch", "to": "2026-02-01", "timeZone": "UTC"}),
+        json!({"query": "lunch", "to": "2026-02-01", "channelId": CHANNEL}),
+        json!({"query": "lunch", "to": "2026-02-01T00:00:00Z"}),
+        json!({"query": "lunch"}),
+    ] {
+        assert_eq!(hints(asked.clone()).await, [""; 0], "{asked}");
+    }
+    // A zone that one of the channels has is as good as another.
+    models.channel("C3", &[ANN]).await;
+    assert_eq!(hints(json!({"query": "lunch", "to": "2026-02-01"})).await, [""; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -333,8 +427,34 @@ async fn errors_say_what_to_do_next() {
         ("get_messages", json!({"channelId": CHANNEL, "from": "soon"}), "from must be a day"),
         (
             "get_messages",
-            json!({"channelId": CHANNEL, "order": "asc"}),
-            "order is unknown: allowed are channelId, date",
+            json!({"channelId": CHANNEL, "sort": "asc"}),
+            "sort is unknown: allowed are channelId, date",
+        ),
+        (
+            "get_messages",
+            json!({"channelId": CHANNEL, "order": "up"}),
+            "order must be one of desc, asc",
+        ),
+        ("search_messages", json!({"query": "x", "sort": "best"}), "sort must be one of relevance"),
+        (
+            "get_messages",
+            json!({"channelId": "c1"}),
+            "short names such as p1 and c1 are those of one",
+        ),
+        (
+            "search_messages",
+            json!({"query": "x", "senderId": "p1"}),
+            "short names such as p1 and c1 are those of one",
+        ),
+        (
+            "search_messages",
+            json!({"query": "x after:2026-01-02 before:2026-01-01"}),
+            "query: no time is left: before: and to must be later",
+        ),
+        (
+            "search_messages",
+            json!({"query": "x after:2026-01-02", "to": "2026-01-02"}),
+            "query: no time is left: before: and to must be later",
         ),
         ("get_messages", json!({"channelId": CHANNEL, "cursor": "x"}), "call again without cursor"),
         (

@@ -12,7 +12,7 @@ use rmcp::schemars::{self, JsonSchema};
 use serde::Serialize;
 
 use super::{OverviewOutput, Totals};
-use crate::message_row::{MessageRow, NOTE, is_false};
+use crate::message_row::{MessageRow, is_false};
 use crate::result_builder::{MessageSource, ResultBuilder, RowKeys, RowNames};
 use crate::time::AnswerZone;
 
@@ -104,7 +104,7 @@ pub(super) fn output(
     let Rows { builder, .. } = rows;
     let later = |since| (since != digest.from).then(|| zone.show(since));
     OverviewOutput {
-        note: NOTE,
+        note: "",
         time_zone: String::new(),
         from: zone.show(digest.from),
         interpreted: None,
@@ -143,6 +143,7 @@ fn totals(digest: &ChannelDigest) -> Totals {
         people: digest.people.total,
         mentions: digest.mentions.total,
         questions: digest.questions.total,
+        asked: digest.question_count,
         links: digest.links.total,
         hosts: digest.host_count,
         edited: digest.edited.total,
@@ -158,6 +159,7 @@ fn at_least(digest: &ChannelDigest) -> Vec<String> {
     let texts = [
         ("mentions", &digest.mentions),
         ("questions", &digest.questions),
+        ("asked", &digest.mentions),
         ("links", &digest.links),
         ("hosts", &digest.links),
         ("edited", &digest.edited),
@@ -277,6 +279,7 @@ mod tests {
             texts_since: at,
             mentions: FoundMessages::default(),
             questions: FoundMessages::default(),
+            question_count: 0,
             links: FoundMessages::default(),
             host_count: 0,
             hosts: Vec::new(),

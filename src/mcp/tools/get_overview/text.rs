@@ -42,7 +42,7 @@ fn counts(output: &OverviewOutput) -> String {
 }
 
 fn lists(output: &OverviewOutput) -> String {
-    let Totals { mentions, questions, links, hosts, edited, unsent, joined, left, .. } =
+    let Totals { mentions, questions, asked, links, hosts, edited, unsent, joined, left, .. } =
         &output.totals;
     let messages = |rows: &[MessageRow]| rows.iter().map(MessageRow::line).collect::<Vec<_>>();
     let host = |row: &HostRow| {
@@ -55,10 +55,16 @@ fn lists(output: &OverviewOutput) -> String {
     };
     let moves = |rows: &[MoveRow]| rows.iter().map(move_line).collect::<Vec<_>>();
     let files = output.by_type.get("file").copied().unwrap_or_default();
+    let open = format!("Questions after which nobody else wrote, {questions} of {asked}");
     let links = format!("Links, in {links} messages to {hosts} hosts");
     [
         list(&format!("Mentions of the person, {mentions}"), &messages(&output.mentions)),
-        list(&format!("Questions nobody answered, {questions}"), &messages(&output.questions)),
+        if output.questions.is_empty() && *asked > 0 {
+            format!("\n{open}.")
+        } else {
+            String::new()
+        },
+        list(&open, &messages(&output.questions)),
         list(&links, &output.links.iter().map(host).collect::<Vec<_>>()),
         list(&format!("Files, {files}"), &messages(&output.files)),
         list(&format!("Joined, {}", joined.unwrap_or_default()), &moves(&output.joined)),
