@@ -18,6 +18,7 @@ on_both!(
     gaps_of_many_channels_are_those_of_each,
     what_comes_after_its_subscription_is_missing,
     removed_times_are_told,
+    oldest_messages_of_channels_are_known,
 );
 
 /// Returns reason, begin and end of each gap.
@@ -101,6 +102,28 @@ async fn gaps_of_many_channels_are_those_of_each(fixture: Fixture) {
     assert_eq!(told(&all["C1"]), [("outage", 25, Some(1_000_000)), ("bot_removed", 40, Some(50))]);
     assert_eq!(told(&all["C4"]), [("unsubscribed", 1, None)]);
     assert_eq!(messages.gaps_of(&[], None, None).await.unwrap().len(), 0);
+}
+
+async fn oldest_messages_of_channels_are_known(fixture: Fixture) {
+    for channel in ["C1", "C2", "C3"] {
+        fixture.group(channel, &["U1"]).await;
+        fixture.subscribe(channel, "U1", 10).await;
+    }
+    let said = [said("C1", "a", 20, "x"), said("C1", "b", 30, "x"), said("C2", "a", 25, "x")];
+    fixture.keep(&said, 40).await;
+    // Of C3 nothing is stored, and there is no C9.
+    let channels = ["C1", "C2", "C3", "C9"].map(ChannelId::from);
+    for (start, expected) in [
+        (None, vec![("C1", 20), ("C2", 25)]),
+        (Some(20), vec![("C1", 20), ("C2", 25)]),
+        (Some(26), vec![("C1", 30)]),
+        (Some(31), vec![]),
+    ] {
+        let oldest = fixture.store.messages().oldest_in(&channels, start.map(at)).await.unwrap();
+        let expected = expected.into_iter().map(|(channel, time)| (channel.into(), at(time)));
+        assert_eq!(oldest, expected.collect(), "since {start:?}");
+    }
+    assert!(fixture.store.messages().oldest_in(&[], None).await.unwrap().is_empty());
 }
 
 async fn subscribing_again_ends_the_gap(fixture: Fixture) {

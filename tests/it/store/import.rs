@@ -295,7 +295,14 @@ async fn senders_of_imports_have_names(fixture: Fixture) {
     assert!(
         fixture.store.members().list(&"C1".into(), None, None, None, 10).await.unwrap().len() == 1
     );
+    // U1 is a member, whether messages of theirs are imported or not.
+    let mut own = message("b", 12, 100);
+    own.sender = Some("U1".into());
+    fixture.store.imports().import(import, &"C1".into(), &[own], at(31)).await.unwrap();
+    let imported_only = async || fixture.store.members().imported_only(&"C1".into()).await.unwrap();
+    assert_eq!(imported_only().await, 1);
     undo(&fixture, import).await;
+    assert_eq!(imported_only().await, 0);
     assert_eq!(named().await, None);
     assert!(fixture.store.accounts().user(&"import:aa".into()).await.unwrap().is_none());
 }
