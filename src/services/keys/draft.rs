@@ -70,7 +70,7 @@ impl OperatorKey {
         let named = scopes.iter().find(|scope| !scope.allows_pseudonyms());
         match named.filter(|_| self.pseudonyms.is_some()) {
             Some(scope) => Err(IssueKeyError::ScopeWithPseudonyms(*scope)),
-            None => Ok(Self { name, channels, scopes, ..self }),
+            None => Ok(Self { name, scopes, channels, ..self }),
         }
     }
 }

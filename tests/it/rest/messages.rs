@@ -244,10 +244,10 @@ async fn coverage_and_gaps_are_told() {
     accounts.unsubscribe(&channel, &owner, day("01")).await.unwrap();
     accounts.subscribe(&channel, &owner, day("02")).await.unwrap();
     let gaps = coverage().await["gaps"].clone();
-    let last = gaps.as_array().unwrap().last().unwrap();
+    let newest = gaps.as_array().unwrap().last().unwrap();
     let expected = json!({"from": "2100-01-01T00:00:00.000Z", "to": "2100-01-02T00:00:00.000Z",
                           "reason": "unsubscribed", "skipped": null});
-    assert_eq!(*last, expected, "{gaps}");
+    assert_eq!(*newest, expected, "{gaps}");
     let list = send(rest.get(&under("/backup/messages"))).await.ok();
     assert_eq!(list["gaps"], gaps, "the list shows them, too");
     let early = under("/backup/messages?to=2026-01-02T13:00:00Z");
