@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use reqwest::redirect::Policy;
 
+use super::wait::DEADLINE;
+
 /// Creates a client with that timeout.
 pub(crate) fn client(limit: Duration) -> reqwest::Client {
     builder().timeout(limit).build().unwrap()
@@ -11,7 +13,7 @@ pub(crate) fn client(limit: Duration) -> reqwest::Client {
 
 /// Creates a client that shows redirects.
 pub(crate) fn without_redirects() -> reqwest::Client {
-    builder().redirect(Policy::none()).build().unwrap()
+    builder().redirect(Policy::none()).timeout(DEADLINE).build().unwrap()
 }
 
 /// Returns a builder of clients for this machine, where nothing is encrypted: reading the system's

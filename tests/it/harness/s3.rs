@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::thread;
 
 use axum::Router;
 use axum::error_handling::HandleError;
@@ -19,6 +20,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
+use super::wait::DEADLINE;
 use super::{ports, scratch};
 
 const BUCKET: &str = "media";
@@ -60,7 +62,8 @@ impl S3 {
     /// Ends the server; its data stays.
     pub(crate) fn kill(&mut self) {
         if let Some(server) = self.server.take() {
-            server.shutdown_background();
+            // Waits until its port is free, which a runtime allows outside of others alone.
+            thread::spawn(move || server.shutdown_timeout(DEADLINE)).join().unwrap();
         }
     }
 
