@@ -121,9 +121,9 @@ impl App {
 
     fn oauth(&self, sessions: &BrowserSessions) -> anyhow::Result<OAuth> {
         let http = GuardedClient::new(self.config.login.allow_private_clients)?;
-        let (grants, clock) = (self.services.grants.clone(), Arc::clone(&self.clock));
+        let (services, clock) = (self.services.clone(), Arc::clone(&self.clock));
         let resource = chatkeep_mcp::resource(sessions.url());
-        Ok(OAuth::new(sessions.clone(), grants, clock, resource, http))
+        Ok(OAuth::new(sessions.clone(), services, clock, resource, http))
     }
 
     /// Returns the surface for the platform's webhooks.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::grants::client_name;
 use chatkeep_store::{ActivityChange, ActivityRead, Actor, ChangeKind, ReadAction, Reader};
 
 use super::assistant::words::{
@@ -115,7 +116,7 @@ fn setting_value(path: &str, value: String, language: Language) -> String {
         }
         (path, list) if path.ends_with("triggerKeywords") => {
             let words: Vec<String> = serde_json::from_str(list).unwrap_or_default();
-            return if words.is_empty() && list != "[]" { value } else { words.join(", ") };
+            return if words.is_empty() && list != "[]" { value } else { words.join(&language.text("list-comma")) };
         }
         _ => return value,
     };
@@ -147,7 +148,7 @@ impl LogRow {
 
     /// Creates the row of a read.
     pub(super) fn of_read(read: ActivityRead, language: Language) -> Self {
-        let name = read.reader_name.unwrap_or_default();
+        let name = client_name(&read.reader_name.unwrap_or_default(), language);
         let named = |key| Some(language.format(key, &[("name", Value::from(&name))]));
         let by = match read.reader {
             Reader::Person => None,

@@ -1,22 +1,25 @@
 //! Dates and times as people read them, in one zone.
 
 use chatkeep_core::time::Timestamp;
-use chatkeep_i18n::{Language, Value};
+use chatkeep_i18n::{DateForm, Language, Value};
 use chatkeep_view::when::local_time;
 use chrono::{DateTime, Datelike as _, NaiveDate};
 use chrono_tz::Tz;
 
 /// Dates and times in one language and zone.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Dates {
-    pub(super) language: Language,
-    pub(super) zone: Tz,
-    pub(super) now: Timestamp,
+pub struct Dates {
+    /// Language of the reader.
+    pub language: Language,
+    /// Zone in which days begin.
+    pub zone: Tz,
+    /// Present time, for what is of today or of this year.
+    pub now: Timestamp,
 }
 
 impl Dates {
     /// Returns the day of a time.
-    pub(super) fn day(&self, at: Timestamp) -> NaiveDate {
+    pub fn day(&self, at: Timestamp) -> NaiveDate {
         self.local(at).date_naive()
     }
 
@@ -34,18 +37,18 @@ impl Dates {
         if Some(day) == today.pred_opt() {
             return self.language.text("date-yesterday");
         }
-        self.format("date-long", day)
+        self.language.date(DateForm::Long, day)
     }
 
     /// Returns a date, with the year where that is not the present one.
-    pub(super) fn date(&self, day: NaiveDate) -> String {
+    pub fn date(&self, day: NaiveDate) -> String {
         let this_year = self.day(self.now).year() == day.year();
-        self.format(if this_year { "date-short" } else { "date-year" }, day)
+        self.language.date(if this_year { DateForm::Short } else { DateForm::Year }, day)
     }
 
     /// Returns the month of a day, with the year.
     pub(super) fn month(&self, day: NaiveDate) -> String {
-        self.format("date-month", day)
+        self.language.date(DateForm::Month, day)
     }
 
     /// Returns a date and time.
@@ -55,7 +58,9 @@ impl Dates {
 
     /// Returns a date and time with the name of the zone, where no chat says which one it is.
     pub(super) fn zoned(&self, at: Timestamp) -> String {
-        format!("{} ({})", self.moment(at), self.zone.name())
+        let moment = self.moment(at);
+        let values = [("moment", Value::from(&moment)), ("zone", self.zone.name().into())];
+        self.language.format("date-in-zone", &values)
     }
 
     /// Returns the shortest text that tells a recent time: the time of today, else the date.
@@ -68,21 +73,6 @@ impl Dates {
             return self.language.text("date-yesterday");
         }
         self.date(day)
-    }
-
-    fn format(&self, key: &str, day: NaiveDate) -> String {
-        let weekday = format!("weekday-{}", day.weekday().number_from_monday());
-        let weekday = self.language.text(&weekday);
-        let month = self.language.text(&format!("month-{}", day.month()));
-        let year = self.language.year(day.year()).to_string();
-        let day = day.day().to_string();
-        let values = [
-            ("weekday", Value::from(&weekday)),
-            ("month", Value::from(&month)),
-            ("year", Value::from(&year)),
-            ("day", Value::from(&day)),
-        ];
-        self.language.format(key, &values)
     }
 
     fn local(&self, at: Timestamp) -> DateTime<Tz> {
@@ -112,6 +102,14 @@ mod tests {
             ["2025年12月31日（三）", "Wed, 31 Dec 2025", "2025年12月31日（水）", "พ. 31 ธ.ค. 2568"];
         assert_eq!(headings, expected);
         assert_eq!(english.brief(at("2026-01-05T10:00:00Z")), "5\u{a0}Jan");
+        let zoned = Language::ALL.map(|language| dates(language).zoned(at("2026-01-05T10:00:00Z")));
+        let expected = [
+            "1月5日 18:00（Asia/Taipei）",
+            "5\u{a0}Jan 18:00 (Asia/Taipei)",
+            "1月5日 18:00（Asia/Taipei）",
+            "5\u{a0}ม.ค. 18:00 (Asia/Taipei)",
+        ];
+        assert_eq!(zoned, expected);
     }
 
     #[test]

@@ -187,7 +187,10 @@ fn back(error: &PageError, here: &str) -> Option<String> {
             Some(format!("/c/{channel}"))
         }
         PageError::NoExport => Some(format!("{}/exports", here.split_once("/exports/")?.0)),
-        PageError::OldForm => Some(Done::Unsent.address(here)),
+        // The address of another form is that of no page.
+        PageError::OldForm if here.starts_with("/c/") || here.starts_with("/console") => {
+            Some(Done::Unsent.address(here))
+        }
         PageError::Stale => Some(here.to_owned()),
         _ => None,
     }
@@ -231,6 +234,7 @@ mod tests {
         assert_eq!(to(PageError::NoExport, "/c/C%201/exports/exp_1/document"), exports);
         let unsent = Some("/console/account?done=unsent".to_owned());
         assert_eq!(to(PageError::OldForm, "/console/account"), unsent);
+        assert_eq!(to(PageError::OldForm, "/oauth/authorize"), None);
         assert_eq!(to(PageError::NoMessage, "/console/account"), None);
         assert_eq!(to(PageError::NoChannel, path), None);
     }

@@ -41,6 +41,8 @@ struct ExportCard {
     title: String,
     /// Times of sending.
     span: String,
+    /// Kind and times, which name it in the labels of its actions.
+    named: String,
     /// Sentence about its state.
     text: String,
     /// Messages that are written, and all of them; `None` when it has ended.
@@ -146,9 +148,12 @@ impl ExportCard {
         // One that is written again was there before.
         let is_new = open && export.expires_at.is_none();
         let document = || format!("{channel}/exports/{}/document", segment(&export.id));
+        let title = label.map_or_else(String::new, |(_, label, _)| language.text(label));
+        let span = span(&export, dates);
         Self {
-            title: label.map_or_else(String::new, |(_, label, _)| language.text(label)),
-            span: span(&export, dates),
+            named: [&*title, &*span].join(&language.text("list-comma")),
+            title,
+            span,
             text: text(&export, dates),
             progress: open.then_some((export.done.min(export.total), export.total.max(1))),
             has_failed: export.status == JobStatus::Failed,

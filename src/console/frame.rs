@@ -4,7 +4,7 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse as _, Response};
 use chatkeep_core::id::UserId;
-use chatkeep_i18n::Language;
+use chatkeep_i18n::{Language, Value};
 use sha2::{Digest as _, Sha256};
 use tracing::error;
 use url::form_urlencoded;
@@ -77,6 +77,13 @@ impl Frame {
         Self { title, language, person, languages, assets: &ASSETS, form: form_id(), done }
     }
 
+    /// Returns the label of an action on something with a name, for those who do not see what it
+    /// stands at.
+    pub(super) fn labelled(&self, what: impl AsRef<str>, name: impl AsRef<str>) -> String {
+        let values = [("what", Value::from(what.as_ref())), ("name", Value::from(name.as_ref()))];
+        self.language.format("label-of", &values)
+    }
+
     /// Returns the text of a key in the language of the page.
     pub(super) fn text(&self, key: &str) -> String {
         self.language.text(key)
@@ -122,7 +129,11 @@ mod tests {
     use super::*;
 
     /// Beginnings of keys whose end is computed.
-    const COMPUTED: [&str; 17] = [
+    const COMPUTED: [&str; 21] = [
+        "date-long",
+        "date-month",
+        "date-short",
+        "date-year",
         "delivery-failed-",
         "delivery-is-",
         "event-",

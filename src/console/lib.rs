@@ -55,6 +55,7 @@ use chatkeep_http::BrowserSessions;
 use chatkeep_services::Services;
 
 pub use assets::router as assets;
+pub use dates::Dates;
 pub use refusals::layer as refusals;
 pub use sign_in::{DemoPerson, DemoRole, SignInOffer, demo_people};
 pub use visitor::{language_of, switch_language};

@@ -1,7 +1,7 @@
 //! Origin of a reply of the bot, as a page tells it beside the reply.
 
 use chatkeep_core::assistant::Rule;
-use chatkeep_i18n::{Language, Value};
+use chatkeep_i18n::Language;
 use chatkeep_services::assistant::VisibleRules;
 use chatkeep_store::{ReplyOrigin, ReplySource, StoredMessage};
 use chatkeep_view::{channel_path, segment};
@@ -71,11 +71,5 @@ pub(super) fn rule_name(rule: &Rule, language: Language) -> String {
     if !question.is_empty() {
         return shortened(question, NAME);
     }
-    let mut keywords = rule.keywords.iter();
-    let first = keywords.next().cloned().unwrap_or_default();
-    let all = keywords.fold(first, |all, next| {
-        let pair = [("first", Value::from(&all)), ("next", Value::from(next))];
-        language.format("origin-keywords", &pair)
-    });
-    shortened(&all, NAME)
+    shortened(&rule.keywords.join(&language.text("list-comma")), NAME)
 }

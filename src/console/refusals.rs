@@ -51,11 +51,14 @@ pub async fn layer(State(console): State<Console>, request: Request, next: Next)
     page
 }
 
+/// Pages among these surfaces.
+const PAGES: [&str; 2] = ["/oauth/authorize", "/oauth/consents"];
+
 fn is_page(path: &str) -> bool {
     let below = |root: &str| {
         path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    !PROGRAMS.into_iter().any(below)
+    PAGES.contains(&path) || !PROGRAMS.into_iter().any(below)
 }
 
 /// Returns what a response refuses; `None` for one that is a page, or no refusal.
@@ -71,6 +74,7 @@ fn refusal(response: &Response) -> Option<PageError> {
             let seconds = seconds.and_then(|value| value.to_str().ok()?.parse().ok());
             Some(PageError::Hasty { seconds: seconds.unwrap_or(1) })
         }
+        StatusCode::FORBIDDEN => Some(PageError::OldForm),
         StatusCode::NOT_FOUND => Some(PageError::NoPage),
         StatusCode::METHOD_NOT_ALLOWED => Some(PageError::Method),
         StatusCode::PAYLOAD_TOO_LARGE => Some(PageError::TooLarge),
@@ -95,6 +99,9 @@ mod tests {
             ("/auth/login", true),
             ("/a-typing-error", true),
             ("/apis", true),
+            ("/oauth/authorize", true),
+            ("/oauth/consents", true),
+            ("/oauth/token", false),
             ("/api/c/x", false),
             ("/api", false),
             ("/demo/state", false),

@@ -195,7 +195,11 @@ async fn names(
     // A bot is called so in the results.
     let bot = |(user, name): (UserId, Option<String>)| {
         let bot = language.text("bot-name");
-        (user, name.map_or_else(|| bot.clone(), |name| format!("{bot} ({name})")))
+        let named = |name: String| {
+            let values = [("bot", Value::from(&bot)), ("name", Value::from(&name))];
+            language.format("search-bot", &values)
+        };
+        (user, name.map_or_else(|| bot.clone(), named))
     };
     let mut people: Vec<_> = people.into_iter().map(person).map(choice).collect();
     people.sort_by(|one, other| one.label.cmp(&other.label));

@@ -13,6 +13,7 @@ use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use chatkeep_console::{language_of, switch_language};
+use chatkeep_core::plan::Plan;
 use chatkeep_emulator::Change;
 use chatkeep_http::HttpError;
 use chatkeep_i18n::Language;
@@ -59,6 +60,12 @@ struct DemoPage {
 impl DemoPage {
     fn text(&self, key: &str) -> &str {
         self.texts.get(key).map(String::as_str).unwrap_or_default()
+    }
+
+    /// Returns the plans with their names, which are those of the console.
+    fn plans(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let name = |plan: &Plan| self.language.text(&format!("plan-{}", plan.name()));
+        Plan::ALL.iter().map(move |plan| (plan.name(), name(plan)))
     }
 }
 

@@ -6,13 +6,16 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
+use chatkeep_console::{Dates, language_of};
 use chatkeep_core::role::Scope;
 use chatkeep_http::{ErrorCode, HttpError};
+use chatkeep_i18n::Language;
 use chatkeep_services::grants::{GRANTABLE_SCOPES, GrantRequest, READING_SCOPES};
 use chatkeep_store::{OAuthClient, Session};
 use serde::{Deserialize, Serialize};
 use url::form_urlencoded;
 
+use super::consent::AppRefusal;
 use super::error::{OAuthError, OAuthErrorCode};
 use super::reach::ChannelGrant;
 use super::{Inner, OAuth, consent, redirect, secret};
@@ -69,6 +72,13 @@ struct RefusedProgram {
     error: OAuthError,
 }
 
+/// Person who reads a page of consent.
+#[derive(Clone, Copy)]
+struct ConsentReader<'a> {
+    session: &'a Session,
+    language: Language,
+}
+
 /// `GET /oauth/authorize`: asks the person for consent, after signing in if need be.
 pub(super) async fn ask(
     State(OAuth(oauth)): State<OAuth>,
@@ -81,11 +91,12 @@ pub(super) async fn ask(
     let Some(session) = oauth.sessions.of_request(&headers).await? else {
         return Ok(sign_in(&uri));
     };
+    let reader = ConsentReader { session: &session, language: language_of(&headers) };
     let question = match oauth.question(&asked).await {
         Ok(question) => question,
-        Err(refusal) => return Ok(oauth.refuse(refusal)),
+        Err(refusal) => return Ok(oauth.refuse(refusal, reader.language)),
     };
-    oauth.page(&question, &asked, &session, None).await
+    oauth.page(&question, &asked, reader, false).await
 }
 
 /// `POST /oauth/authorize`: handles the person's decision.
@@ -97,19 +108,19 @@ pub(super) async fn decide(
     let decision = serde_urlencoded::from_bytes(&form);
     let Decision { asked, csrf, said } = decision.map_err(|_| malformed())?;
     let session = oauth.session_of_form(&headers, &csrf).await?;
+    let reader = ConsentReader { session: &session, language: language_of(&headers) };
     let question = match oauth.question(&asked).await {
         Ok(question) => question,
-        Err(refusal) => return Ok(oauth.refuse(refusal)),
+        Err(refusal) => return Ok(oauth.refuse(refusal, reader.language)),
     };
     if said != "allow" {
         let error = OAuthError::new(OAuthErrorCode::AccessDenied, "The user denied access");
         return Ok(oauth.send(&question.redirect_uri, question.state.as_deref(), &error.pairs()));
     }
     let reach = ChannelGrant::of_form(&form).ok_or_else(malformed)?;
-    let channels = oauth.grants.grantable(&session.user, reach.chosen()).await?;
+    let channels = oauth.services.grants.grantable(&session.user, reach.chosen()).await?;
     if channels.as_ref().is_some_and(Vec::is_empty) {
-        let hint = Some("Choose at least one channel, or all channels.");
-        return oauth.page(&question, &asked, &session, hint).await;
+        return oauth.page(&question, &asked, reader, true).await;
     }
     let code = secret("ckc_");
     let grant = GrantRequest {
@@ -120,7 +131,7 @@ pub(super) async fn decide(
         redirect_uri: &question.redirect_uri,
         challenge: &question.challenge,
     };
-    oauth.grants.add(&session.user, &grant, &code).await?;
+    oauth.services.grants.add(&session.user, &grant, &code).await?;
     let sent = [("code", code.as_str())];
     Ok(oauth.send(&question.redirect_uri, question.state.as_deref(), &sent))
 }
@@ -141,8 +152,10 @@ pub(super) async fn list(
     let Some(session) = oauth.sessions.of_request(&headers).await? else {
         return Ok(sign_in(&uri));
     };
-    let consents = oauth.grants.consents(&session.user).await?;
-    Ok(consent::list(&consents, &session.csrf, &oauth.name(&session).await?))
+    let consents = oauth.services.grants.consents(&session.user).await?;
+    let zone = oauth.services.messages.zone(None).await?;
+    let dates = Dates { language: language_of(&headers), zone, now: oauth.clock.now() };
+    Ok(consent::list(&consents, &session.csrf, &oauth.name(&session).await?, dates))
 }
 
 /// `POST /oauth/consents`: withdraws one.
@@ -154,7 +167,7 @@ pub(super) async fn withdraw(
     let form: Result<Withdrawal, _> = serde_urlencoded::from_bytes(&form);
     let form = form.map_err(|_| malformed())?;
     let session = oauth.session_of_form(&headers, &form.csrf).await?;
-    oauth.grants.withdraw(&session.user, &form.id).await?;
+    oauth.services.grants.withdraw(&session.user, &form.id).await?;
     Ok(Redirect::to("/oauth/consents").into_response())
 }
 
@@ -228,21 +241,23 @@ impl Inner {
         own.ok_or(FORGED)
     }
 
-    /// Returns the consent page.
+    /// Returns the consent page; `chose_none`: it is shown again because of that.
     async fn page(
         &self,
         question: &ConsentQuestion,
         asked: &AuthorizeRequest,
-        session: &Session,
-        hint: Option<&str>,
+        reader: ConsentReader<'_>,
+        chose_none: bool,
     ) -> Result<Response, HttpError> {
+        let session = reader.session;
         let form = consent::ConsentForm {
+            language: reader.language,
             question,
             fields: &asked.fields(),
             csrf: &session.csrf,
             person: &self.name(session).await?,
-            channels: &self.grants.offered(&session.user).await?,
-            hint,
+            channels: &self.services.grants.offered(&session.user).await?,
+            chose_none,
         };
         Ok(form.response())
     }
@@ -291,14 +306,15 @@ impl Inner {
         Ok(ConsentQuestion { client, redirect_uri, scopes, challenge, state })
     }
 
-    fn refuse(&self, refusal: Refusal) -> Response {
+    fn refuse(&self, refusal: Refusal, language: Language) -> Response {
         match refusal {
             Refusal::Page(error) => error.into_response(),
             Refusal::Program(RefusedProgram { name, redirect_uri, state, error }) => {
-                match self.report(&redirect_uri, state.as_deref(), &error.pairs()) {
-                    Some(link) => consent::refused(&name, &error, &redirect_uri, &link),
-                    None => NO_ADDRESS.into_response(),
-                }
+                let link = self.report(&redirect_uri, state.as_deref(), &error.pairs());
+                let Some(link) = link else { return NO_ADDRESS.into_response() };
+                let (redirect_uri, link) = (&*redirect_uri, &*link);
+                let request = AppRefusal { name: &name, error: &error, redirect_uri, link };
+                consent::refused(&request, language)
             }
         }
     }

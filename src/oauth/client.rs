@@ -7,6 +7,7 @@ use axum::http::Method;
 use chatkeep_core::cache::Cache;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::http::host_of;
+use chatkeep_services::grants::nameless_client;
 use chatkeep_store::OAuthClient;
 use chatkeep_view::sanitize::one_line;
 use futures_util::StreamExt as _;
@@ -59,7 +60,7 @@ impl Inner {
     /// Returns the client of that id.
     pub(super) async fn client(&self, id: &str) -> Result<OAuthClient, OAuthError> {
         if !id.contains("://") {
-            return self.grants.client(id).await?.ok_or(UNKNOWN);
+            return self.services.grants.client(id).await?.ok_or(UNKNOWN);
         }
         let describe = async {
             let described = tokio::time::timeout(TIMEOUT, describe(&self.http, id)).await;
@@ -113,5 +114,5 @@ pub(super) fn name(given: Option<&str>, id: &str) -> String {
     if !given.trim().is_empty() {
         return given;
     }
-    host_of(id).unwrap_or_else(|| "A program without a name".to_owned())
+    host_of(id).unwrap_or_else(nameless_client)
 }

@@ -27,7 +27,7 @@ use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::random;
 use chatkeep_core::time::SharedClock;
 use chatkeep_http::BrowserSessions;
-use chatkeep_services::grants::GrantService;
+use chatkeep_services::Services;
 
 use self::client::DescribedClients;
 
@@ -46,7 +46,7 @@ pub(crate) struct OAuth(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     sessions: BrowserSessions,
-    grants: GrantService,
+    services: Services,
     clock: SharedClock,
     /// Resource that tokens are valid for.
     resource: String,
@@ -59,13 +59,13 @@ impl OAuth {
     /// Creates a server whose tokens are valid for `resource` alone.
     pub(crate) fn new(
         sessions: BrowserSessions,
-        grants: GrantService,
+        services: Services,
         clock: SharedClock,
         resource: String,
         http: GuardedClient,
     ) -> Self {
         let described = client::described_clients();
-        Self(Arc::new(Inner { sessions, grants, clock, resource, http, described }))
+        Self(Arc::new(Inner { sessions, services, clock, resource, http, described }))
     }
 }
 

@@ -78,16 +78,27 @@ pub(super) fn source(address: &str) -> Option<String> {
     })
 }
 
-/// Describes the redirect's target to a person.
-pub(super) fn place(address: &str) -> String {
+/// Target of a redirect, as people are told of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum RedirectPlace {
+    /// Host of the address.
+    Host(String),
+    /// Program on the person's own device.
+    OwnDevice,
+    /// Program that opens a scheme of its own, with the colon.
+    Scheme(String),
+}
+
+/// Returns the target of a redirect.
+pub(super) fn place(address: &str) -> RedirectPlace {
     let url = Url::parse(address).ok();
     let host = url.as_ref().and_then(Url::host_str).unwrap_or_default().to_owned();
     match url {
-        Some(url) if is_loopback(&url) => "a program on your own machine".to_owned(),
+        Some(url) if is_loopback(&url) => RedirectPlace::OwnDevice,
         Some(url) if !matches!(url.scheme(), "http" | "https") => {
-            format!("the program that opens {}:", url.scheme())
+            RedirectPlace::Scheme(format!("{}:", url.scheme()))
         }
-        _ => host,
+        _ => RedirectPlace::Host(host),
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) async fn register(
     let id = secret("ckp_");
     let client =
         OAuthClient { name: name(said.client_name.as_deref(), &id), id, redirect_uris: addresses };
-    let now = oauth.grants.add_client(&client).await?;
+    let now = oauth.services.grants.add_client(&client).await?;
     let answer = json!({
         "client_id": client.id,
         "client_id_issued_at": now.millis() / 1000,

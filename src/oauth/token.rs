@@ -69,7 +69,7 @@ pub(super) async fn revoke(
 ) -> Result<StatusCode, OAuthError> {
     let asked: Result<Revocation, _> = serde_urlencoded::from_bytes(&form);
     let asked = asked.map_err(|_| OAuthError::request("The body must be a form with token"))?;
-    oauth.grants.end(&asked.token).await?;
+    oauth.services.grants.end(&asked.token).await?;
     Ok(StatusCode::OK)
 }
 
@@ -109,7 +109,7 @@ impl Inner {
         let tokens = timed(secret(ACCESS_TOKEN), secret(REFRESH), self.clock.now());
         let mut refusal = OAuthError::grant();
         let admit = |grant: &Grant| noted(&mut refusal, asked.proves(grant, verifier));
-        let grant = self.grants.exchange_code(code, admit, &tokens).await?;
+        let grant = self.services.grants.exchange_code(code, admit, &tokens).await?;
         grant.map(|grant| (grant, tokens)).ok_or(refusal)
     }
 
@@ -123,7 +123,7 @@ impl Inner {
         let make = |seed: &str, at| {
             timed(successor(ACCESS_TOKEN, seed, token), successor(REFRESH, seed, token), at)
         };
-        let next = self.grants.refresh(token, admit, &seed, make).await?;
+        let next = self.services.grants.refresh(token, admit, &seed, make).await?;
         next.ok_or(refusal)
     }
 }

@@ -7,6 +7,7 @@ use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::random;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_i18n::Language;
 use chatkeep_store::{Channel, Consent, Grant, NewGrant, OAuthClient, Store, Tokens};
 use tracing::info;
 
@@ -25,6 +26,16 @@ const OFFERED: u32 = 200;
 const CODE_TIME: Duration = Duration::from_mins(2);
 /// Length of a consent's public id in characters.
 const ID: usize = 16;
+
+/// Returns the name of a client that declares none.
+pub fn nameless_client() -> String {
+    Language::English.text("consent-unnamed")
+}
+
+/// Returns a client's name as people read it.
+pub fn client_name(name: &str, language: Language) -> String {
+    if name == nameless_client() { language.text("consent-unnamed") } else { name.to_owned() }
+}
 
 /// Access that a person grants to a program.
 #[derive(Clone, Copy, Debug)]

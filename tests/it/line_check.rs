@@ -138,8 +138,8 @@ async fn what_is_wrong_with_the_account_is_named() {
     finds(&stack, used_up, wrong, "quota-used-up", "All 200 messages").await;
     let nearly = |it: &mut Account| (it.quota, it.pushed) = (Some(200), 180);
     finds(&stack, nearly, "warning", "quota-nearly-used", "180 of the 200").await;
-    finds(&stack, |it| it.clock_ahead = 120, wrong, "clock-behind", "seconds behind LINE's").await;
-    finds(&stack, |it| it.clock_ahead = -120, wrong, "clock-ahead", "seconds ahead of LINE's")
+    finds(&stack, |it| it.clock_ahead = 120, wrong, "clock-behind", "seconds behind LINE’s").await;
+    finds(&stack, |it| it.clock_ahead = -120, wrong, "clock-ahead", "seconds ahead of LINE’s")
         .await;
     let expires = |it: &mut Account| it.token = TokenKind::Expiring(7_200);
     finds(&stack, expires, "warning", "token-expires", "expires in 2 hours").await;

@@ -14,6 +14,7 @@ type Bundle = FluentBundle<FluentResource>;
 macro_rules! files {
     ($tag:literal) => {
         [
+            include_str!(concat!("../locales/", $tag, "/consent.ftl")),
             include_str!(concat!("../locales/", $tag, "/console.ftl")),
             include_str!(concat!("../locales/", $tag, "/demo.ftl")),
             include_str!(concat!("../locales/", $tag, "/export.ftl")),
@@ -97,7 +98,7 @@ impl Language {
     }
 
     /// Returns the Fluent files of the language.
-    const fn files(self) -> [&'static str; 5] {
+    const fn files(self) -> [&'static str; 6] {
         match self {
             Self::English => files!("en"),
             Self::TraditionalChinese => files!("zh-Hant"),

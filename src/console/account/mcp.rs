@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_services::grants::client_name;
 use chatkeep_services::mcp_clients::{ClientAccess, ClientSetup, McpClient, SetupPlace};
 use chatkeep_store::{Channel, Consent};
 use chatkeep_view::segment;
@@ -110,7 +111,7 @@ impl ConsentCard {
         let language = dates.language;
         let scopes = consent.scopes.iter().map(|scope| keys::meaning(*scope, language));
         Self {
-            client: consent.client_name.clone(),
+            client: client_name(&consent.client_name, language),
             scopes: scopes.collect(),
             chats: reach::names(consent.channels.as_deref(), chats, language),
             since: dates.date(dates.day(consent.created_at)),
@@ -136,7 +137,8 @@ pub(super) async fn ask_end(
 }
 
 fn question(consent: &Consent, language: Language) -> Question {
-    let values = [("name", Value::from(&consent.client_name))];
+    let name = client_name(&consent.client_name, language);
+    let values = [("name", Value::from(&name))];
     Question {
         title: language.format("consent-end-title", &values),
         text: language.text("consent-end-text"),

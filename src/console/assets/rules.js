@@ -39,7 +39,7 @@ function chips(field) {
       const cross = document.createElement('span');
       chip.type = 'button';
       chip.className = 'chip';
-      chip.setAttribute('aria-label', `${remove}: ${word}`);
+      chip.setAttribute('aria-label', remove.replace('{}', () => word));
       text.textContent = word;
       cross.textContent = '×';
       cross.ariaHidden = 'true';

@@ -10,7 +10,7 @@ const EVENTS_SHOWN = 8;
 const TRIES = {
   keyword: ["營業時間", "hours", "wifi", "rules", "dashboard"],
   fuzzy: ["opning huors", "adress?", "營業的時間", "rules"],
-  semantic: ["What time do you open?", "How do I get online?", "Where can I find you?", "地点"],
+  semantic: ["What time do you open?", "How do I get online?", "Where can I find you?", "怎麼上網？"],
 };
 
 /** Shows everything beside the chat; `last` is the newest stored message. */

@@ -11,7 +11,7 @@ use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{Content, EarlierText, MediaInfo, MessageType};
 use chatkeep_core::text::shortened;
 use chatkeep_core::time::Timestamp;
-use chatkeep_i18n::Language;
+use chatkeep_i18n::{DateForm, Language};
 use chatkeep_store::{Gap, MediaReason, MediaRecord, StoredMessage};
 use chatkeep_view::Links;
 use chatkeep_view::sanitize::is_visible;
@@ -149,7 +149,7 @@ impl HtmlPage {
         });
         let part = MessagePart {
             gaps,
-            day: is_new_day.then(|| day.format("%Y-%m-%d").to_string()),
+            day: is_new_day.then(|| language.date(DateForm::Long, day)),
             anchor: anchor(message.id.as_str()),
             link: self.links.message(&message.channel, &message.id),
             sender: (!follows).then(|| SenderLabel::of(message, language)),
@@ -180,8 +180,15 @@ impl HtmlPage {
             words: words
                 .unwrap_or_else(|| self.kind(content.map_or(MessageType::Other, |c| c.kind()))),
             written_at: text.at,
-            time: self.local(text.at).format("%Y-%m-%d %H:%M").to_string(),
+            time: self.moment(text.at),
         }
+    }
+
+    /// Returns a date and time. The year is always there: a page is read for years.
+    fn moment(&self, at: Timestamp) -> String {
+        let local = self.local(at);
+        let date = self.language.date(DateForm::Year, local.date_naive());
+        format!("{date} {}", local.format("%H:%M"))
     }
 
     fn local(&self, at: Timestamp) -> DateTime<Tz> {
@@ -196,10 +203,9 @@ impl HtmlPage {
         if !gaps.is_empty() {
             self.last = None;
         }
-        let shown = |at: Timestamp| self.local(at).format("%Y-%m-%d %H:%M").to_string();
         let language = self.language;
         let row = |gap: Gap| {
-            let (from, to) = (shown(gap.from), gap.to.map(shown));
+            let (from, to) = (self.moment(gap.from), gap.to.map(|to| self.moment(to)));
             let skipped = gap.skipped.filter(|skipped| *skipped > 0);
             GapRow {
                 why: language.text(&format!("gap-{}", gap.reason.name())),
@@ -310,6 +316,7 @@ impl HtmlPage {
 #[cfg(test)]
 mod tests {
     use chatkeep_core::message::EarlierTexts;
+    use chatkeep_store::GapReason;
 
     use super::*;
 
@@ -347,8 +354,38 @@ mod tests {
         let mut out = String::new();
         page.message(&StoredMessage { earlier_texts, ..sent_at(0) }, &mut out);
         let (first, second) = (out.find("first").unwrap(), out.find("second").unwrap());
-        assert!(first < second && out.contains("1970-01-01 08:01"), "{out}");
+        assert!(first < second && out.contains("1\u{a0}Jan 1970 08:01"), "{out}");
         assert!(!out.contains("<b>"), "{out}");
+    }
+
+    #[test]
+    fn dates_are_those_of_the_reader() {
+        let shown = |language| {
+            let zone = "Asia/Taipei".parse().unwrap();
+            let gaps = vec![Gap {
+                from: Timestamp::from_millis(0),
+                to: Some(Timestamp::from_millis(3_600_000)),
+                reason: GapReason::Outage,
+                skipped: None,
+            }];
+            let head = Head { channel: None, id: "C1".to_owned(), gaps, zone, language };
+            let mut page = HtmlPage::new(head, MediaLinks::None, Links::default());
+            let mut out = String::new();
+            page.message(&sent_at(86_400_000), &mut out);
+            out
+        };
+        for (language, day, gap) in [
+            (Language::English, "Fri, 2 Jan 1970", "1\u{a0}Jan 1970 08:00 – 1\u{a0}Jan 1970 09:00"),
+            (
+                Language::TraditionalChinese,
+                "1970年1月2日（五）",
+                "1970年1月1日 08:00～1970年1月1日 09:00",
+            ),
+            (Language::Thai, "ศ. 2 ม.ค. 2513", "1\u{a0}ม.ค. 2513 08:00"),
+        ] {
+            let page = shown(language);
+            assert!(page.contains(&format!("<h2>{day}</h2>")) && page.contains(gap), "{page}");
+        }
     }
 
     #[test]
@@ -363,10 +400,10 @@ mod tests {
             out
         };
         let first = shown(i64::MIN);
-        assert!(first.contains("0000-01-01") && first.contains("00:00"), "{first}");
+        assert!(first.contains("Sat, 1 Jan 0<") && first.contains("00:00"), "{first}");
         // Chrono's last second, which it cannot show east of London, and one that it does not know.
         let last = shown(8_210_266_876_799_000);
-        assert!(last.contains("9999-12-31") && last.contains("23:59"), "{last}");
+        assert!(last.contains("Fri, 31 Dec 9999") && last.contains("23:59"), "{last}");
         assert!(shown(i64::MAX).contains("23:59"));
     }
 }

@@ -94,7 +94,7 @@ async fn the_owner_sees_changes_and_reads() {
         "How it recognises a question",
         "Keyword",
         "Tolerant",
-        "Words that bring the link",
+        "Words that show the link",
         "歡迎 {name}，&lt;b&gt;請先看群規&lt;/b&gt;",
         "dashboard, 網頁",
         "Added a rule",

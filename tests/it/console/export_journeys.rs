@@ -62,7 +62,7 @@ async fn a_member_follows_an_export_and_saves_it() {
     // The page follows what happens: it is not loaded again, and the focus stays where it is.
     let mark = "window.same = true; document.querySelector('.cards button').focus()";
     browser.script(mark).await;
-    assert_eq!(browser.script(TEXT).await, "Waiting to begin …");
+    assert_eq!(browser.script(TEXT).await, "Waiting to begin…");
     scene.stack.ground.sql("UPDATE exports SET done = 40, total = 144").await;
     shows(&browser, TEXT, &json!("40 of 144 messages")).await;
     let bar = "const bar = document.querySelector('.cards progress'); return bar.value / bar.max";
@@ -94,7 +94,7 @@ async fn a_member_follows_an_export_and_saves_it() {
         .unwrap();
     submit(&browser, ".cards a.main").await;
     let text = browser.script(TEXT).await;
-    assert!(text.as_str().unwrap().contains("It is prepared again"), "{text}");
+    assert!(text.as_str().unwrap().contains("It is being prepared again"), "{text}");
     is_fine(&browser, "an export that is prepared again").await;
     shows(&browser, DOWNLOADS, &json!(1)).await;
     assert_eq!(json!(browser.errors().await), json!([]), "the console is clean");
@@ -153,7 +153,7 @@ async fn an_export_is_prepared_without_script() {
     browser.open(&scene.url(&form())).await;
     choose(&browser).await;
     submit(&browser, PREPARE).await;
-    assert_eq!(browser.script(TEXT).await, "Waiting to begin …");
+    assert_eq!(browser.script(TEXT).await, "Waiting to begin…");
     scene.stack.ground.sql(RELEASE).await;
     shows(&browser, DOWNLOADS, &json!(1)).await;
     browser.close().await;

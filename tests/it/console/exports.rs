@@ -97,7 +97,7 @@ async fn an_export_that_was_given_up_says_why() {
     let list = begun(&scene, "Umember", &[("format", "csv")]).await;
     ready(&scene, &list, "Umember").await;
     for (state, text) in [
-        ("interruptions = 5", "stopped again and again"),
+        ("interruptions = 5", "so it stopped trying"),
         ("interruptions = 0", "It could not be prepared"),
     ] {
         scene.stack.sql(format!("UPDATE exports SET status = 'failed', {state}")).await;

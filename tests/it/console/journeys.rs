@@ -74,7 +74,7 @@ pub(super) async fn is_fine(browser: &Browser, what: &str) {
 
 /// Asserts the same in a look of [`in_every_language`], which are of both sizes in both colour
 /// schemes: the accessibility checker looks at each page in all four, each time at the look's size.
-pub(super) async fn is_fine_in_look(browser: &Browser, what: &str) {
+pub(crate) async fn is_fine_in_look(browser: &Browser, what: &str) {
     is_fine_with(browser, WHOLE, &[size(browser).await], what).await;
 }
 
@@ -150,7 +150,7 @@ async fn fits(browser: &Browser, what: &str) {
 
 /// Visits pages in each language, in both colour schemes, each at one of the sizes; [`is_fine_in_look`]
 /// looks at both.
-pub(super) async fn in_every_language(browser: &Browser, mut visit: impl AsyncFnMut(&str)) {
+pub(crate) async fn in_every_language(browser: &Browser, mut visit: impl AsyncFnMut(&str)) {
     let looks = [(PHONE, "light"), (DESKTOP, "dark"), (PHONE, "dark"), (DESKTOP, "light")];
     for (language, (size, scheme)) in Language::ALL.into_iter().zip(looks) {
         browser.plant("chatkeep_language", language.tag()).await;

@@ -176,7 +176,7 @@ async fn add_people(ground: &TestEnv, store: &Store) {
     evidence.push(item(GROUP, 3, PresenceEvidenceKind::Left("Uleft".into())));
     store.members().record_presence(&evidence, at(3)).await.unwrap();
     let (group, owner) = (ChannelId::from(GROUP), UserId::from("Uowner"));
-    store.accounts().subscribe(&group, &owner, at(4)).await.unwrap();
+    store.accounts().subscribe(&group, &owner, at(4_000)).await.unwrap();
     for (user, role) in [("Uadmin", Role::Admin), ("Uguest", Role::Guest)] {
         store.members().set_role(&group, &owner, &user.into(), role, at(4)).await.unwrap();
     }

@@ -97,7 +97,7 @@ async fn opting_out_holds_until_opting_in() {
     // The others see how many are missing, in the conversation and in the settings.
     for path in [format!("/c/{GROUP}"), format!("/c/{GROUP}/settings")] {
         let shown = scene.open(&path).await.body;
-        assert!(shown.contains("Messages of people who asked not to be kept"), "{path}");
+        assert!(shown.contains("Messages of people who asked for them not to be kept"), "{path}");
     }
     // By day: two, if midnight came between them.
     let gaps = scene.store.messages().gaps(&GROUP.into(), None, None).await.unwrap();
@@ -164,7 +164,7 @@ async fn a_running_erasure_is_told_instead_of_what_it_erases() {
 async fn who_opted_out_of_all_chats_is_told_which_are_exceptions() {
     let scene = Scene::new().await;
     let list = async || scene.page(LIST, Some("Umember"), "en").await.body;
-    let (all, exceptions) = ("nothing of you be kept in any chat.", "are exceptions");
+    let (all, exceptions) = ("none of your messages to be kept in any chat.", "are exceptions");
     send(&scene, LIST, "Umember", &[("action", "out")]).await;
     let page = list().await;
     assert!(page.contains(all) && !page.contains(exceptions), "{page}");

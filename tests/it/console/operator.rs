@@ -87,8 +87,8 @@ async fn an_operator_sees_what_is_wrong_and_sets_the_address() {
             "en",
             format!("LINE sends webhooks to https://elsewhere.example.org/x; it must be {ours}."),
         ),
-        ("zh-TW", format!("必須是 {ours}")),
-        ("ja", format!("{ours} である必要があります")),
+        ("zh-TW", format!("應改為 {ours}")),
+        ("ja", format!("正しくは {ours} です")),
         ("th", format!("แต่ต้องเป็น {ours}")),
     ] {
         let page = scene.page(PATH, Some("Uowner"), language).await;

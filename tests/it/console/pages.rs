@@ -266,7 +266,7 @@ async fn a_search_marks_its_words_and_leads_to_their_context() {
         assert!(page.contains(sentence), "{wrong}: {page}");
     }
     let apart = scene.open(&search("%E6%8A%95%E5%BD%B1%E6%A9%9F+number")).await.body;
-    assert!(apart.contains("No message holds all of it"), "{apart}");
+    assert!(apart.contains("No message contains all of it"), "{apart}");
     assert!(apart.contains("<h2 class=\"count\">Related messages</h2>"), "{apart}");
     // Filters need no words.
     for (filters, found) in [

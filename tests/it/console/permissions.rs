@@ -59,7 +59,11 @@ pub(super) async fn is_for_another_role(scene: &Scene, path: &str, user: &str, w
     let refused = scene.page(path, Some(user), "en").await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN, "{user} {path}");
     let back = format!(r#"<a class="button" href="/c/{GROUP}">"#);
-    for part in ["Not for your role", &format!("Only {whose} of this chat can open this"), &back] {
+    for part in [
+        "Your role cannot open this page",
+        &format!("Only {whose} of this chat can open this"),
+        &back,
+    ] {
         assert!(refused.body.contains(part), "{user} {path}: {part}: {}", refused.body);
     }
     assert!(!refused.body.contains("does not exist"), "{user} {path}: {}", refused.body);

@@ -176,7 +176,7 @@ async fn rules_are_sorted_found_and_warned_about() {
     for part in [
         "This one answers, because it is the oldest.",
         "also in an older rule, which answers instead",
-        "brings the group rules or the link, so this rule does not answer",
+        "shows the group rules or the link, so this rule does not answer",
     ] {
         assert_eq!(page.matches(part).count(), 1, "{part}: {page}");
     }
@@ -304,7 +304,7 @@ async fn a_trial_tells_what_each_mode_answers_and_why() {
     assert!(exact.contains("<mark>opening hours</mark>"), "{exact}");
     let typo = tried("opning huors").await;
     for part in
-        ["No rule answers: the bot says nothing.", "The message is not a keyword.", "are enough"]
+        ["No rule answers: the bot says nothing.", "The message is not a keyword.", "is enough"]
     {
         assert!(typo.contains(part), "{part}: {typo}");
     }

@@ -6,6 +6,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::oauth::{Scene, parameter};
+use crate::console::journeys::{in_every_language, is_fine_in_look};
 use crate::harness::browser::Browser;
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
@@ -52,16 +53,25 @@ async fn a_person_decides_in_a_real_browser() {
     assert!(parameter(&allowed, "code").starts_with("ckc_"), "{allowed}");
 
     let consents = format!("{}/oauth/consents", scene.base);
+    let refused = scene.asking(&client, &[own, ("response_type", Some("token"))]);
+    in_every_language(&browser, async |look| {
+        for page in [&asking, &consents, &refused] {
+            browser.open(page).await;
+            is_fine_in_look(&browser, &format!("{page} {look}")).await;
+        }
+    })
+    .await;
+    browser.plant("chatkeep_language", "en").await;
     browser.open(&consents).await;
     let text = browser.script(TEXT).await;
-    assert!(text.as_str().unwrap().contains("Helper in every channel"), "{text}");
-    assert_eq!(click(&browser, "form button", "None.").await, consents);
+    assert!(text.as_str().unwrap().contains("all chats, allowed since"), "{text}");
+    assert_eq!(click(&browser, "form button", "None").await, consents);
 
-    browser.open(&scene.asking(&client, &[own, ("response_type", Some("token"))])).await;
+    browser.open(&refused).await;
     let told = click(&browser, "a", "You are back").await;
     assert_eq!(parameter(&told, "error"), "unsupported_response_type");
     let errors = browser.errors().await;
-    let refused = |error: &&serde_json::Value| !error["message"].as_str().unwrap().contains("400");
-    assert_eq!(json!(errors.iter().filter(refused).collect::<Vec<_>>()), json!([]));
+    let is_other = |error: &&serde_json::Value| !error["message"].as_str().unwrap().contains("400");
+    assert_eq!(json!(errors.iter().filter(is_other).collect::<Vec<_>>()), json!([]));
     browser.close().await;
 }

@@ -6,6 +6,7 @@ mod citations;
 mod clients;
 mod conformance;
 mod consent_journeys;
+mod consent_pages;
 mod context;
 mod documents;
 mod media;

@@ -24,7 +24,7 @@ async fn a_page_shows_the_conversation_and_runs_nothing() {
     let text = browser.script("return document.body.innerText").await;
     let text = text.as_str().unwrap();
     for shown in [
-        "2026-01-02",
+        "Fri, 2 Jan 2026",
         "11:04",
         "早安！ 👨‍👩‍👧‍👦 สวัสดี\nsecond line",
         "<script>alert(1)</script>",
@@ -37,7 +37,7 @@ async fn a_page_shows_the_conversation_and_runs_nothing() {
         "📍 東京駅",
         "in my words",
         "=SUM(A1:A9)",
-        "Backup paused: storage full · 2026-01-02 11:06 – 2026-01-02 11:08 · 4 messages were not \
+        "Backup paused: storage full · 2\u{a0}Jan 2026 11:06 – 2\u{a0}Jan 2026 11:08 · 4 messages were not \
          backed up",
         "Times in Asia/Taipei",
         "13 messages",

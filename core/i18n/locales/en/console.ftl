@@ -3,6 +3,8 @@ languages = Language
 nav-home = Chats
 sign-out = Sign out
 close = Close
+label-of = { $what }: { $name }
+list-comma = {", "}
 go-back = Back
 
 ## Sign-in
@@ -12,7 +14,7 @@ sign-in-button = Sign in
 sign-in-line = Sign in with LINE
 sign-in-off-title = Sign-in is not set up
 sign-in-off-text = This server has no sign-in yet. The administrator of this server can set it up in a few minutes.
-demo-people-title = Choose who to look as
+demo-people-title = Choose whose view to see
 demo-people-text = Everyone in this list is made up. Choose a person to see the chat as they would.
 demo-role-owner = Owner of the group
 demo-role-member = In the group
@@ -33,7 +35,7 @@ problem-unavailable-text = Please try again in a few minutes.
 missing-title = Not available
 missing-text = This chat does not exist, or you do not have access to it. Only people in a group can read its messages.
 missing-hint = Are you in the group? Send a message there and open this page again, or ask an owner or admin of the group.
-role-low-title = Not for your role
+role-low-title = Your role cannot open this page
 role-low-text = Only admins or the owner of this chat can open this page.
 role-low-owner-text = Only the owner of this chat can open this page.
 message-missing-title = Message not found
@@ -159,6 +161,7 @@ search-type = Type
 search-any-type = Any type
 search-sender = From
 search-anyone = Anyone
+search-bot = { $bot } ({ $name })
 search-from = From date
 search-to = Before date
 search-sort = Sort
@@ -174,7 +177,7 @@ search-results = { $count ->
    *[other] { $count } messages found
 }
 search-results-at-least = At least { $count } messages found
-search-none-complete = No message holds all of it
+search-none-complete = No message contains all of it
 search-related = Related messages
 search-none = Try fewer or other words, or remove a filter.
 search-unknown = Nobody in this chat is called { $name }.
@@ -226,6 +229,7 @@ date-year = { $day }{"\u00A0"}{ $month } { $year }
 date-short = { $day }{"\u00A0"}{ $month }
 date-today = Today
 date-yesterday = Yesterday
+date-in-zone = { $moment } ({ $zone })
 times-in-zone = Times are in { $zone }.
 
 ## Tabs and forms
@@ -236,10 +240,10 @@ tab-media = Photos
 tab-assistant = Assistant
 cancel = Cancel
 done-saved = Saved.
-done-owner = Saved. This chat had no owner: you are its owner now, and decide about roles and deletions.
+done-owner = Saved. This chat had no owner: you are its owner now, and manage roles and deletions.
 done-added = Added.
-done-added-before = It had been added already. Nothing was added twice.
-done-shown-before = It had been made already, and is shown only once. If you did not save it, replace it.
+done-added-before = It was already added. Nothing was added twice.
+done-shown-before = It was already created, and is shown only once. If you did not save it, replace it.
 done-deleted = Deleted.
 form-invalid = Something in this form is not valid. Please check it.
 form-in-entry = Entry { $line }: { $what }
@@ -247,7 +251,7 @@ form-stale = Somebody else changed this in the meantime. Nothing was overwritten
 form-conflict = This is not possible at the moment, because something changed. Reload the page to see what is there now.
 form-plan-required = Answering by meaning needs the plan “Pro”.
 form-rules-too-large = All rules of this chat together would be too long. Please shorten or delete some.
-form-too-many-keys = You have as many keys as you can have. Delete one first.
+form-too-many-keys = You have reached the maximum number of keys. Delete one first.
 form-busy = That did not work just now. Nothing is lost: please send it again.
 form-limit = Up to { $max } characters.
 defect-empty = Please fill this in.
@@ -284,7 +288,7 @@ person-owner-text = You are the owner. If you leave this chat, whoever is the fi
 person-missing-title = This person is not here
 person-missing-text = They were never in this chat, as far as the bot knows.
 role-owner = Owner
-role-owner-hint = Decides about the backup, roles and deletions.
+role-owner-hint = Manages the backup, roles and deletions.
 role-admin = Admin
 role-admin-hint = Also sets up the assistant.
 role-member = Member
@@ -307,8 +311,8 @@ settings-unsubscribed = You do not back up this chat. If you do, new messages ar
 settings-left = The bot is no longer in this chat. If you back up this chat, new messages are kept as soon as the bot is added again, and count against your storage.
 settings-left-subscribed = The bot is no longer in this chat. You back up this chat: new messages are kept as soon as the bot is added again.
 settings-subscribe = Back up this chat
-settings-ownerless = This chat has no owner. Whoever backs it up first becomes its owner, who decides about roles and deletions.
-settings-ownerless-subscribed = This chat has no owner, who would decide about roles and deletions. You can become it, because you back up the chat.
+settings-ownerless = This chat has no owner. Whoever backs it up first becomes its owner, who manages roles and deletions.
+settings-ownerless-subscribed = This chat has no owner to manage roles and deletions. You can become it, because you back up the chat.
 settings-own = Become the owner
 unsubscribe-title = Stop backing up this chat?
 unsubscribe-text = New messages are no longer kept for you. What is backed up already stays. If nobody else backs up this chat, its messages are no longer kept at all.
@@ -318,7 +322,7 @@ coverage-since = Backed up since
 coverage-never = Never
 coverage-first = Oldest message
 coverage-last = Newest message
-coverage-removed = Deleted, before
+coverage-removed = Messages deleted before
 coverage-files = { $count ->
     [one] 1 file
    *[other] { $count } files
@@ -366,10 +370,10 @@ settings-before-hint = You see how much it is before anything is deleted.
 settings-before-button = Count messages
 settings-before-invalid = Please choose a date.
 settings-before-nothing = There are no messages from before that date.
-job-running-title = Deleting …
+job-running-title = Deleting…
 job-running-text = { $done } of { $total } messages are deleted. You can leave this page: it goes on by itself.
 job-delayed-title = This takes longer than it should
-job-delayed-text = { $done } of { $total } messages are deleted. The rest could not be deleted so far. It is tried again by itself until it is done, and the administrator of this server sees that.
+job-delayed-text = { $done } of { $total } messages are deleted. The rest could not be deleted so far. The server keeps trying until they are, and its administrator can see the problem.
 job-done-title = Deleted
 job-done-text = { $done ->
     [0] There was nothing to delete.
@@ -384,7 +388,7 @@ assistant-sections = Pages of the assistant
 assistant-overview = Overview
 assistant-rules = Rules
 assistant-try = Try it
-assistant-switch = Before you switch
+assistant-switch = Compare
 assistant-unanswered = Unanswered
 assistant-texts = Texts
 
@@ -420,7 +424,7 @@ overview-group-rules-hint = It shows the group rules when somebody writes one of
 overview-to-texts = Write the welcome and the group rules
 overview-mode = How it recognises a question
 qa-mode-keyword = Keyword
-qa-mode-keyword-hint = Somebody writes one of the keywords exactly.
+qa-mode-keyword-hint = A keyword must be written word for word; “Keywords count when” says whether it must be the whole message.
 qa-mode-fuzzy = Tolerant
 qa-mode-fuzzy-hint = Typos, word order and small changes do not matter.
 qa-mode-semantic = By meaning
@@ -440,11 +444,11 @@ overview-strictness-balanced-hint = A wrong answer now and then, most questions 
 overview-strictness-eager = Eager
 overview-strictness-eager-hint = Answers as much as it can, also when it is wrong more often.
 overview-compare = See what would change
-overview-compare-hint = Shows which messages of the last 30 days would have got another answer. Nothing is saved by looking.
+overview-compare-hint = Shows which messages of the last 30 days would have got a different answer. Looking saves nothing.
 overview-quiet = How much it talks
 overview-cooldown = After an answer, the same rule rests for
 overview-cooldown-hint = So that it does not repeat itself in a lively chat.
-overview-cooldown-none = No time
+overview-cooldown-none = No pause
 overview-seconds = { $count ->
     [one] 1 second
    *[other] { $count } seconds
@@ -457,14 +461,14 @@ overview-hours = { $count ->
     [one] 1 hour
    *[other] { $count } hours
 }
-overview-scope = The reply when nothing matches is sent
-overview-scope-addressed = Only when the bot is meant
+overview-scope = When nothing matches, reply
+overview-scope-addressed = Only when the bot is addressed
 overview-scope-addressed-hint = Somebody mentions it or replies to it.
 overview-scope-always = To every message without an answer
 overview-scope-always-hint = Useful only in a chat with nothing but questions.
 
 ## Assistant: past messages
-history-running = Reading the messages …
+history-running = Reading the messages…
 history-incomplete = { $count ->
     [one] Only the newest message was examined.
    *[other] There are very many messages: the newest { $count } were examined.
@@ -476,16 +480,16 @@ switch-mode = Compare with
 switch-compare = Compare
 switch-told = { $changed ->
     [0] Messages since { $date }: { $scanned }. No answer would change.
-    [one] Messages since { $date }: { $scanned }. 1 would get another answer.
-   *[other] Messages since { $date }: { $scanned }. { $changed } would get another answer.
+    [one] Messages since { $date }: { $scanned }. 1 would get a different answer.
+   *[other] Messages since { $date }: { $scanned }. { $changed } would get a different answer.
 }
 switch-new = New answers
 switch-lost = Lost answers
-switch-other = Other answers
+switch-other = Different answers
 switch-same = Same answers
 switch-listed = Messages, the different ones first
 switch-nothing = There is no such message.
-switch-how = Compared are answers by rules, by the words of the group rules and by the link word. Pauses after an answer and the reply when nothing matches are left out.
+switch-how = This compares answers from rules, from the words of the group rules and from the words of the link. Pauses after an answer and the reply when nothing matches are left out.
 switch-with-rule = With this rule
 switch-no-answer = No answer
 switch-source-rules = Group rules
@@ -513,10 +517,10 @@ unanswered-told = { $questions ->
        *[other] { $scanned } messages
     } since { $date }, the most frequent first.
 }
-unanswered-nothing-title = No messages in this time
+unanswered-nothing-title = No messages in this period
 unanswered-nothing-text = As soon as people write in the chat, their questions appear here. The bot needs a backup of the chat for that.
 unanswered-none-title = Everything is answered
-unanswered-none-text = No question of this time is left without a rule. Look again after a while, or choose a longer time.
+unanswered-none-text = No question in this period is without a rule. Look again after a while, or choose a longer period.
 unanswered-asked = { $count ->
     [one] Asked once: { $when }
    *[other] Asked { $count } times, the last one: { $when }
@@ -543,7 +547,7 @@ texts-welcome-hint = Replaced by the name of the new member and of the group:
 texts-preview = Preview
 texts-preview-none = Write a text to see it here.
 texts-show-preview = Show the preview
-texts-now = There now:
+texts-now = Saved now:
 texts-rules = Group rules
 texts-rules-text = Text
 texts-rules-words = Words that show the group rules
@@ -595,7 +599,7 @@ rules-hits = { $count ->
 }
 rules-warning-first = “{ $word }” is in several rules. This one answers, because it is the oldest.
 rules-warning-later = “{ $word }” is also in an older rule, which answers instead.
-rules-warning-trigger = “{ $word }” brings the group rules or the link, so this rule does not answer it.
+rules-warning-trigger = “{ $word }” shows the group rules or the link, so this rule does not answer it.
 rule-new-title = Add a rule
 rule-edit-title = Edit rule
 rule-keywords = Keywords
@@ -679,14 +683,14 @@ try-present = In use
 try-needs-plan = Needs the plan “Pro”
 try-answers = Answers.
 try-silent = Says nothing.
-try-score = Likeness
+try-score = Similarity
 try-excluded = Not for such messages
 try-reason-trigger = “{ $word }” is a trigger word of the group rules, which come before all rules.
 try-reason-link = “{ $word }” is a word of the link, which comes before all rules.
 try-reason-keyword = It has the keyword “{ $word }”.
-try-reason-near = It is { $score }% like this rule; { $least }% are enough.
-try-reason-far = The best rule is { $score }% like it; { $least }% would be needed.
-try-reason-close = Two rules are about equally like it, and the bot does not guess.
+try-reason-near = It is { $score }% similar to this rule; { $least }% is enough.
+try-reason-far = The best rule is { $score }% similar; { $least }% would be needed.
+try-reason-close = Two rules are about equally similar, and the bot does not guess.
 try-reason-excluded = The best rule is not for messages like this one.
 try-reason-no-keyword = No keyword is there.
 try-reason-no-whole-keyword = The message is not a keyword.
@@ -697,12 +701,11 @@ try-note = In the chat, a rule may pause between two answers; a trial does not c
 origin-rule = Answered by a rule:
 origin-some-rule = Answered by a rule
 origin-rule-removed = Answered by a rule that was removed since
-origin-wrong = Wrong answer
+origin-wrong = Wrong answer?
 origin-welcome = Welcome message
 origin-group-rules = Group rules
 origin-link = Link to this page
 origin-no-match = No rule matched
-origin-keywords = { $first }, { $next }
 
 ## Export
 export-title = Export messages
@@ -732,15 +735,15 @@ export-hint = Was nothing saved? Open this page in your usual browser, such as S
 export-prepare = Prepare in the background
 export-prepare-hint = For large chats: it continues when you leave this page, and an interrupted download can be resumed.
 exports-title = Prepared exports
-exports-text = Only you can download them, for three days; the newest { $count } of this chat are kept. What is taken back or deleted meanwhile is removed from them.
+exports-text = Only you can download them, for three days; the newest { $count } of this chat are kept. Messages that are unsent or deleted in the meantime are removed from them.
 exports-empty = Nothing is prepared
 exports-empty-text = Choose “Prepare in the background” when you export a chat. The file waits here for you.
 exports-new = New export
-exports-waiting = Waiting to begin …
+exports-waiting = Waiting to begin…
 exports-running = { $done } of { $total } messages
-exports-again = Something in it was edited, taken back or deleted. It is prepared again: { $done } of { $total } messages
+exports-again = Something in it was edited, unsent or deleted. It is being prepared again: { $done } of { $total } messages
 exports-failed = It could not be prepared. Please try again.
-exports-given-up = Its preparation was stopped again and again by a fault of the service, so it was given up. A shorter time may work; the administrator of this server can see why in the log.
+exports-given-up = The service kept failing while it prepared this, so it stopped trying. A shorter period may work; the administrator of this server can see why in the log.
 exports-ready = Messages: { $total }, { $size }. Available until { $end }.
 exports-download = Download
 exports-days = { $first } – { $last }
@@ -787,7 +790,7 @@ account-chat = Chat
 account-chat-gone = A chat you are no longer in
 account-messages = Messages
 account-size = Storage
-account-size-text = Counted for you is what was backed up since you started the backup of a chat.
+account-size-text = Only what was backed up after you started backing up a chat counts.
 account-language-text = For this browser.
 account-notices = Notices
 account-notices-usage = Tell me when my storage is getting full
@@ -806,8 +809,8 @@ gone-text = It does not exist, or it has been deleted.
 done-sent = It is being sent. Reload this page in a moment to see the result.
 done-signed-out = Signed out there.
 done-unsent = You had been signed out, so nothing was saved. Check that the form has what you typed, and send it once more.
-form-too-many-webhooks = You have as many webhooks as you can have. Delete one first.
-form-too-many-saved-searches = You have as many saved searches as you can have. Delete one first.
+form-too-many-webhooks = You have reached the maximum number of webhooks. Delete one first.
+form-too-many-saved-searches = You have reached the maximum number of saved searches. Delete one first.
 form-webhook-off = This webhook is turned off. Turn it on first.
 form-beyond-bounds = This is more than the key that made the webhook may read.
 defect-no-scope = Please choose at least one thing that it may do.
@@ -837,7 +840,7 @@ key-create = Create key
 key-new-title = Your new key
 key-name = Name
 key-name-text = So that you recognise it later.
-key-may = May do
+key-may = Permissions
 key-since = messages since { $date }
 key-pseudonyms = People
 key-pseudonyms-label = Show pseudonyms in place of people
@@ -901,7 +904,7 @@ webhook-secret = Signing secret
 webhook-secret-title = The secret of your webhook
 webhook-secret-use = Your program checks with it that an event comes from here.
 webhook-secret-until = The old secret also signs until { $date }.
-webhook-new-secret = New secret
+webhook-new-secret = Replace secret
 webhook-replace-title = Replace the secret of this webhook?
 webhook-replace-text = Put the new one into your program. Until the old one ends, events are signed with both.
 webhook-delete-title = Delete this webhook?
@@ -914,8 +917,8 @@ event-member-joined = Somebody joined a chat
 event-member-left = Somebody left a chat
 event-file-uploaded = A photo or file was saved
 event-media-failed = A photo or file could not be saved
-event-backup-paused = The backup of a chat paused
-event-backup-resumed = The backup of a chat goes on
+event-backup-paused = The backup of a chat was paused
+event-backup-resumed = The backup of a chat resumed
 event-usage-warning = 80% of my storage is used
 event-usage-critical = 90% of my storage is used
 event-usage-exceeded = My storage is full
@@ -960,7 +963,7 @@ delivery-failed-gone = The address or the subject of the event is gone.
 delivery-failed-message-gone = What the event was about is gone.
 delivery-failed-forbidden-address = The address leads into a private network.
 delivery-failed-unusable-secret = The secret of the webhook cannot be used. Replace it.
-delivery-failed-not-permitted = You were not allowed to read it any more.
+delivery-failed-not-permitted = You no longer had permission to read it.
 mcp-title = AI apps (MCP)
 mcp-text = Let an AI app such as Claude or ChatGPT read and search your chats. It can only read.
 mcp-address = Address
@@ -977,7 +980,7 @@ mcp-consents = Apps that may read
 mcp-consents-text = You allowed these apps to read. The names are what they call themselves.
 mcp-no-consents = You have not allowed any app to read.
 consent-since = Allowed since
-consent-end = Take back
+consent-end = Remove access
 consent-end-title = Stop “{ $name }” from reading?
 consent-end-text = It loses its access at once. If it needs to read again, it has to ask you.
 sessions-title = Signed-in devices
@@ -1024,14 +1027,14 @@ activity-storage = Storage
 activity-storage-text = Everything that is stored now:
 activity-type = Type
 activity-size = Number · size
-activity-none-title = No messages in this time
+activity-none-title = No messages in this period
 activity-none-text = Choose a longer period.
 activity-empty-title = No messages yet
 activity-empty-text = Once messages are backed up, you see here when and how much is written.
 
 ## Opting out
 
-gap-opted_out = Messages of people who asked not to be kept
+gap-opted_out = Messages of people who asked for them not to be kept
 
 ## My data
 done-erasing = Your messages are being erased. This can take some minutes.
@@ -1062,11 +1065,11 @@ my-data-in-title = Your messages are not kept
 my-data-in-text = Nothing that you write or send in this chat is kept. If you change this, messages are kept from then on; those in between stay missing.
 my-data-in-button = Keep my messages again
 my-data-all = All chats
-my-data-all-out = You asked that nothing of you be kept in any chat.
-my-data-all-out-but = You asked that nothing of you be kept in any chat. The chats below without the mark “Not kept” are exceptions: your messages are kept there again.
+my-data-all-out = You asked for none of your messages to be kept in any chat.
+my-data-all-out-but = You asked for none of your messages to be kept in any chat. The chats below without the mark “Not kept” are exceptions: your messages are kept there again.
 my-data-too-often = You have changed this too often, so your messages cannot be kept again.
 my-data-all-out-text = If you choose this, nothing that you write or send from now on is kept in any chat, also in those that you join later.
-my-data-all-out-button = Keep nothing anywhere
+my-data-all-out-button = Keep my messages in no chat
 my-data-all-in-text = If you change this, messages in all chats are kept from then on; those in between stay missing.
 my-data-erase = Erase my messages
 my-data-erase-text = Everything that you wrote or sent in this chat is erased from the backup for good, photos and files included. It cannot be undone. Messages in LINE itself stay. Your name in the list of people and the activity log stay.
@@ -1095,7 +1098,7 @@ log-days = { $count ->
    *[other] After { $count } days
 }
 log-never = Never
-log-link-words = Words that bring the link
+log-link-words = Words that show the link
 log-deletions = Deleted messages
 log-erasures = Erased people
 log-rule-added = Added a rule
@@ -1111,7 +1114,7 @@ log-read-search = Searched messages
 log-read-open = Opened single messages
 log-read-media = Looked at photos and files
 log-read-export = Exported messages
-log-read-events = Fetched new messages by a program
+log-read-events = Fetched new messages with a program
 log-read-history = Compared answers with past messages
 log-key = Key “{ $name }”
 log-program = Program “{ $name }”

@@ -101,4 +101,4 @@ demo-page-redeliver-text = LINE 沒收到回應時也會這樣做：任何事都
 demo-page-newest-json = API 給出的最新訊息
 demo-page-nothing = 還沒有
 demo-page-curl = 用 curl 讀取
-demo-page-routes = API 的所有路徑
+demo-page-routes = API 的所有端點

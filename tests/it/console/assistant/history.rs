@@ -61,7 +61,7 @@ fn rule(id: &str, draft: RuleDraft) -> Rule {
     Rule::new(id.into(), draft, at(1), "Uowner".into())
 }
 
-const TILES: [&str; 4] = ["New answers", "Lost answers", "Other answers", "Same answers"];
+const TILES: [&str; 4] = ["New answers", "Lost answers", "Different answers", "Same answers"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_compared_rule_is_saved_or_edited_further() {
@@ -122,7 +122,7 @@ async fn a_comparison_counts_what_every_message_would_get() {
         let said: usize = TEXTS.iter().map(|(_, times)| times).sum();
         let changed = expected[..3].iter().sum::<usize>();
         assert!(page.contains(&format!(": {said}. ")), "{page}");
-        assert!(page.contains(&format!("{changed} would get another answer")), "{page}");
+        assert!(page.contains(&format!("{changed} would get a different answer")), "{page}");
     }
     // An edited rule: one keyword less, another answer.
     let mut edited: Vec<_> = rules().into_iter().map(|(id, draft)| rule(id, draft)).collect();

@@ -143,7 +143,7 @@ async fn texts_are_saved_and_refused_ones_are_kept() {
     for typed in [&*long, "Hi {displayName}\nin {groupName}", "Be kind &amp; &lt;b&gt;", "Sorry?"] {
         assert!(wrong.body.contains(typed), "{typed}: {}", wrong.body);
     }
-    assert!(!wrong.body.contains("There now:"), "nobody else changed anything");
+    assert!(!wrong.body.contains("Saved now:"), "nobody else changed anything");
     let saved = scene
         .post(&path("/texts"), "Uowner", &texts(&versions[0], &versions[1]), &SAME_ORIGIN)
         .await;
@@ -163,7 +163,7 @@ async fn texts_are_saved_and_refused_ones_are_kept() {
     let stale = scene.post(&path("/texts"), "Uowner", &late, &SAME_ORIGIN).await;
     assert_eq!(stale.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(stale.body.contains("Somebody else changed this") && stale.body.contains(">Welcome<"));
-    assert!(stale.body.contains("There now:") && stale.body.contains("dashboard"));
+    assert!(stale.body.contains("Saved now:") && stale.body.contains("dashboard"));
     assert_eq!(assistant.assistant_config(&group).await.unwrap(), config);
     let mut fresh = late;
     let versions = ["version", "rules_version"].map(|name| field(&stale.body, name).to_owned());
