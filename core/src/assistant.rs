@@ -4,12 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::id::{RuleId, UserId};
+use crate::named;
 use crate::plan::Plan;
 use crate::time::Timestamp;
 
 /// Matching mode of rules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum QaMode {
     /// Exact keywords.
     #[default]
@@ -18,6 +18,14 @@ pub enum QaMode {
     Fuzzy,
     /// Matches by meaning; for owners on plan `pro`.
     Semantic,
+}
+
+named! {
+    pub QaMode {
+        Keyword = "keyword",
+        Fuzzy = "fuzzy",
+        Semantic = "semantic",
+    }
 }
 
 impl QaMode {
@@ -33,8 +41,7 @@ impl QaMode {
 }
 
 /// Matching of a keyword against a message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum KeywordMatch {
     /// The message is the keyword.
     #[default]
@@ -43,10 +50,16 @@ pub enum KeywordMatch {
     Contains,
 }
 
+named! {
+    pub KeywordMatch {
+        Exact = "exact",
+        Contains = "contains",
+    }
+}
+
 /// Certainty that a reply of the modes `fuzzy` and `semantic` requires. The stricter, the fewer
 /// messages get a reply of a rule that is not for them, and the more questions get none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Strictness {
     /// About 2 % of the messages that no rule is for get a reply.
     Careful,
@@ -57,15 +70,29 @@ pub enum Strictness {
     Eager,
 }
 
+named! {
+    pub Strictness {
+        Careful = "careful",
+        Balanced = "balanced",
+        Eager = "eager",
+    }
+}
+
 /// Scope of `noMatchReply`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NoMatchScope {
     /// Sent for every message that no rule answers.
     #[default]
     Always,
     /// Sent only when the bot is mentioned or quoted, or in a 1:1 chat.
     Addressed,
+}
+
+named! {
+    pub NoMatchScope {
+        Always = "always",
+        Addressed = "addressed",
+    }
 }
 
 /// Question-and-answer settings.

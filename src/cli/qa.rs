@@ -9,10 +9,11 @@ use chatkeep_core::assistant::{KeywordMatch, QaMode, Strictness};
 use chatkeep_index::answer::{self, Matching, Mode, Rating, RuleMatcher, RuleText};
 use chatkeep_transfer::out::{note, stdout};
 use chatkeep_workers::assistant;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
 
 use super::Context;
-use crate::app::{self, PreflightError};
+use crate::app;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum QaCommand {
@@ -26,14 +27,22 @@ pub(super) struct QaArgs {
     #[arg(long, value_name = "FILE")]
     rules: PathBuf,
     /// Matching mode: keyword, fuzzy or semantic.
-    #[arg(long)]
-    mode: String,
+    #[arg(long, value_parser = one_of(QaMode::ALL.map(QaMode::name), QaMode::parse))]
+    mode: QaMode,
     /// Keyword matching: exact, or contains (a keyword anywhere in a message).
-    #[arg(long, default_value = "exact")]
-    keyword_match: String,
+    #[arg(
+        long,
+        default_value = KeywordMatch::default().name(),
+        value_parser = one_of(KeywordMatch::ALL.map(KeywordMatch::name), KeywordMatch::parse)
+    )]
+    keyword_match: KeywordMatch,
     /// Strictness of fuzzy and semantic: careful, balanced or eager.
-    #[arg(long, default_value = "balanced")]
-    strictness: String,
+    #[arg(
+        long,
+        default_value = Strictness::default().name(),
+        value_parser = one_of(Strictness::ALL.map(Strictness::name), Strictness::parse)
+    )]
+    strictness: Strictness,
     /// Messages, one a line, or one `{"text": "…"}` a line; `-` for standard input.
     #[arg(long, value_name = "FILE", default_value = "-")]
     messages: PathBuf,
@@ -82,10 +91,10 @@ struct Near<'a> {
 
 pub(super) async fn run(context: &Context, command: QaCommand) -> anyhow::Result<()> {
     let QaCommand::Try(args) = command;
-    let mode = parsed::<QaMode>("--mode", &args.mode)?;
-    let (contains, strictness) = (args.contains()?, args.strictness()?);
+    let contains = args.keyword_match == KeywordMatch::Contains;
+    let strictness = assistant::strictness(args.strictness);
     let rules = read_rules(&args.rules)?;
-    let mode = match mode {
+    let mode = match args.mode {
         QaMode::Keyword => Mode::Keyword,
         QaMode::Fuzzy => Mode::Fuzzy,
         QaMode::Semantic => {
@@ -99,19 +108,13 @@ pub(super) async fn run(context: &Context, command: QaCommand) -> anyhow::Result
     tokio::task::spawn_blocking(work).await?
 }
 
-impl QaArgs {
-    fn contains(&self) -> Result<bool, PreflightError> {
-        let how = parsed::<KeywordMatch>("--keyword-match", &self.keyword_match)?;
-        Ok(how == KeywordMatch::Contains)
-    }
-
-    fn strictness(&self) -> Result<answer::Strictness, PreflightError> {
-        Ok(assistant::strictness(parsed::<Strictness>("--strictness", &self.strictness)?))
-    }
-}
-
-fn parsed<T: for<'de> Deserialize<'de>>(flag: &str, word: &str) -> Result<T, PreflightError> {
-    serde_json::from_value(word.into()).map_err(|error| PreflightError(format!("{flag}: {error}")))
+/// Returns a parser of values with names.
+fn one_of<T: Clone + Send + Sync + 'static, const N: usize>(
+    names: [&'static str; N],
+    parse: fn(&str) -> Option<T>,
+) -> impl TypedValueParser<Value = T> {
+    let value = move |name: String| parse(&name).ok_or("not one of the names");
+    PossibleValuesParser::new(names).try_map(value)
 }
 
 fn read_rules(path: &Path) -> anyhow::Result<Vec<RuleItem>> {
@@ -189,12 +192,5 @@ mod tests {
         assert_eq!(text_of(r#"{"text": "two\nlines", "more": 1}"#), "two\nlines");
         assert_eq!(text_of("{not json"), "{not json");
         assert_eq!(text_of(""), "");
-    }
-
-    #[test]
-    fn modes_are_named_as_in_the_api() {
-        assert_eq!(parsed::<QaMode>("--mode", "semantic").unwrap(), QaMode::Semantic);
-        let refused = parsed::<QaMode>("--mode", "magic").unwrap_err().to_string();
-        assert!(refused.starts_with("--mode: ") && refused.contains("fuzzy"), "{refused}");
     }
 }

@@ -2,16 +2,14 @@
 
 use std::collections::HashMap;
 
+use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode, Strictness};
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::{Language, Value};
 use chatkeep_services::grants::client_name;
 use chatkeep_store::{ActivityChange, ActivityRead, Actor, ChangeKind, ReadAction, Reader};
 
-use super::assistant::words::{
-    MATCHES, MODES, STRICTNESSES, duration, match_key, match_name, mode_key, mode_name,
-    strictness_key, strictness_name,
-};
+use super::assistant::words::{duration, match_key, mode_key, scope_key, strictness_key};
 use super::dates::Dates;
 use super::labels::{hue, initial, person_name, visible};
 
@@ -92,31 +90,33 @@ fn setting_value(path: &str, value: String, language: Language) -> String {
     let key = match (path, value.as_str()) {
         (path, "true") if path.ends_with("enabled") => "overview-on",
         (path, "false") if path.ends_with("enabled") => "overview-off",
-        ("qa.mode", name) => match MODES.into_iter().find(|mode| mode_name(*mode) == name) {
+        ("qa.mode", name) => match QaMode::parse(name) {
             Some(mode) => mode_key(mode),
             None => return value,
         },
-        ("qa.keywordMatch", name) => {
-            match MATCHES.into_iter().find(|one| match_name(*one) == name) {
-                Some(one) => match_key(one),
-                None => return value,
-            }
-        }
-        ("qa.strictness", name) => {
-            match STRICTNESSES.into_iter().find(|one| strictness_name(*one) == name) {
-                Some(one) => strictness_key(one),
-                None => return value,
-            }
-        }
-        ("qa.noMatchScope", "always") => "overview-scope-always",
-        ("qa.noMatchScope", "addressed") => "overview-scope-addressed",
+        ("qa.keywordMatch", name) => match KeywordMatch::parse(name) {
+            Some(one) => match_key(one),
+            None => return value,
+        },
+        ("qa.strictness", name) => match Strictness::parse(name) {
+            Some(one) => strictness_key(one),
+            None => return value,
+        },
+        ("qa.noMatchScope", name) => match NoMatchScope::parse(name) {
+            Some(scope) => scope_key(scope),
+            None => return value,
+        },
         ("qa.cooldownSeconds", seconds) => {
             let Ok(seconds) = seconds.parse::<u32>() else { return value };
             return duration(seconds, language);
         }
         (path, list) if path.ends_with("triggerKeywords") => {
             let words: Vec<String> = serde_json::from_str(list).unwrap_or_default();
-            return if words.is_empty() && list != "[]" { value } else { words.join(&language.text("list-comma")) };
+            return if words.is_empty() && list != "[]" {
+                value
+            } else {
+                words.join(&language.text("list-comma"))
+            };
         }
         _ => return value,
     };
@@ -231,5 +231,8 @@ mod tests {
             Language::English.text("overview-match-exact")
         );
         assert_eq!(shown("qa.mode", "other"), "other");
+        let words = Language::TraditionalChinese;
+        let words = setting_value("rules.triggerKeywords", r#"["一","二"]"#.to_owned(), words);
+        assert_eq!(words, "一、二");
     }
 }

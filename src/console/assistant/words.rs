@@ -1,17 +1,7 @@
-//! Words of the pages: names of modes, of matching and of strictness, in texts, forms and addresses.
+//! Words of the pages: names of modes, of matching, of strictness and of scopes.
 
-use chatkeep_core::assistant::{KeywordMatch, QaMode, Strictness};
+use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode, Strictness};
 use chatkeep_i18n::{Language, Value};
-
-/// All modes, in the order in which they are offered.
-pub(crate) const MODES: [QaMode; 3] = [QaMode::Keyword, QaMode::Fuzzy, QaMode::Semantic];
-
-/// All ways of matching keywords, in the order in which they are offered.
-pub(crate) const MATCHES: [KeywordMatch; 2] = [KeywordMatch::Exact, KeywordMatch::Contains];
-
-/// All degrees of strictness, in the order in which they are offered.
-pub(crate) const STRICTNESSES: [Strictness; 3] =
-    [Strictness::Careful, Strictness::Balanced, Strictness::Eager];
 
 /// Returns the key of a mode's name.
 pub(crate) const fn mode_key(mode: QaMode) -> &'static str {
@@ -22,28 +12,11 @@ pub(crate) const fn mode_key(mode: QaMode) -> &'static str {
     }
 }
 
-/// Returns a mode as forms and addresses name it.
-pub(crate) const fn mode_name(mode: QaMode) -> &'static str {
-    match mode {
-        QaMode::Keyword => "keyword",
-        QaMode::Fuzzy => "fuzzy",
-        QaMode::Semantic => "semantic",
-    }
-}
-
 /// Returns the key of the name of a matching of keywords.
 pub(crate) const fn match_key(keyword_match: KeywordMatch) -> &'static str {
     match keyword_match {
         KeywordMatch::Exact => "overview-match-exact",
         KeywordMatch::Contains => "overview-match-contains",
-    }
-}
-
-/// Returns a matching of keywords as forms and addresses name it.
-pub(crate) const fn match_name(keyword_match: KeywordMatch) -> &'static str {
-    match keyword_match {
-        KeywordMatch::Exact => "exact",
-        KeywordMatch::Contains => "contains",
     }
 }
 
@@ -56,12 +29,11 @@ pub(crate) const fn strictness_key(strictness: Strictness) -> &'static str {
     }
 }
 
-/// Returns a strictness as forms and addresses name it.
-pub(crate) const fn strictness_name(strictness: Strictness) -> &'static str {
-    match strictness {
-        Strictness::Careful => "careful",
-        Strictness::Balanced => "balanced",
-        Strictness::Eager => "eager",
+/// Returns the key of the name of a scope of the reply when nothing matches.
+pub(crate) const fn scope_key(scope: NoMatchScope) -> &'static str {
+    match scope {
+        NoMatchScope::Always => "overview-scope-always",
+        NoMatchScope::Addressed => "overview-scope-addressed",
     }
 }
 

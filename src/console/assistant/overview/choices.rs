@@ -4,10 +4,7 @@ use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, NoMatchScope, QaMo
 use chatkeep_i18n::Language;
 use chatkeep_services::assistant::AssistantSettings;
 
-use super::super::words::{
-    MODES, STRICTNESSES, duration, match_key, match_name, mode_key, mode_name, now, strictness_key,
-    strictness_name,
-};
+use super::super::words::{duration, match_key, mode_key, now, scope_key, strictness_key};
 use super::OverviewForm;
 
 /// Usual cooldowns, in seconds.
@@ -90,7 +87,7 @@ pub(super) fn modes(
 ) -> Choices {
     let present = settings.config.qa.mode;
     let choice = |mode: QaMode| Choice {
-        value: mode_name(mode).to_owned(),
+        value: mode.name().to_owned(),
         label: language.text(mode_key(mode)),
         hint: language.text(match mode {
             QaMode::Keyword => "qa-mode-keyword-hint",
@@ -104,7 +101,7 @@ pub(super) fn modes(
     Choices {
         name: "mode",
         label: language.text("overview-mode"),
-        options: MODES.into_iter().map(choice).collect(),
+        options: QaMode::ALL.into_iter().map(choice).collect(),
         now: (present != form.mode).then(|| now(&language.text(mode_key(present)), language)),
     }
 }
@@ -117,7 +114,7 @@ pub(super) fn matches(
 ) -> Choices {
     let present = config.qa.keyword_match;
     let option = |value: KeywordMatch, hint| Choice {
-        value: match_name(value).to_owned(),
+        value: value.name().to_owned(),
         label: language.text(match_key(value)),
         hint: language.text(hint),
         chosen: value == form.keyword_match,
@@ -144,7 +141,7 @@ pub(super) fn strictnesses(
     let present = config.qa.strictness;
     let chosen = form.strictness.unwrap_or(present);
     let option = |value: Strictness| Choice {
-        value: strictness_name(value).to_owned(),
+        value: value.name().to_owned(),
         label: language.text(strictness_key(value)),
         hint: language.text(match value {
             Strictness::Careful => "overview-strictness-careful-hint",
@@ -157,21 +154,17 @@ pub(super) fn strictnesses(
     Choices {
         name: "strictness",
         label: language.text("overview-strictness"),
-        options: STRICTNESSES.into_iter().map(option).collect(),
+        options: Strictness::ALL.into_iter().map(option).collect(),
         now: (present != chosen).then(|| now(&language.text(strictness_key(present)), language)),
     }
 }
 
 /// Returns the messages that get the reply of no match.
 pub(super) fn scopes(form: &OverviewForm, config: &AssistantConfig, language: Language) -> Choices {
-    let key = |scope| match scope {
-        NoMatchScope::Always => "overview-scope-always",
-        NoMatchScope::Addressed => "overview-scope-addressed",
-    };
     let present = config.qa.no_match_scope;
-    let option = |value: NoMatchScope, name: &str, hint| Choice {
-        value: name.to_owned(),
-        label: language.text(key(value)),
+    let option = |value: NoMatchScope, hint| Choice {
+        value: value.name().to_owned(),
+        label: language.text(scope_key(value)),
         hint: language.text(hint),
         chosen: value == form.scope,
         possible: true,
@@ -180,10 +173,10 @@ pub(super) fn scopes(form: &OverviewForm, config: &AssistantConfig, language: La
         name: "scope",
         label: language.text("overview-scope"),
         options: vec![
-            option(NoMatchScope::Addressed, "addressed", "overview-scope-addressed-hint"),
-            option(NoMatchScope::Always, "always", "overview-scope-always-hint"),
+            option(NoMatchScope::Addressed, "overview-scope-addressed-hint"),
+            option(NoMatchScope::Always, "overview-scope-always-hint"),
         ],
-        now: (present != form.scope).then(|| now(&language.text(key(present)), language)),
+        now: (present != form.scope).then(|| now(&language.text(scope_key(present)), language)),
     }
 }
 

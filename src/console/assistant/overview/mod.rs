@@ -24,7 +24,7 @@ use super::super::form::{Done, FormErrors, Posted};
 use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
-use super::words::{match_name, mode_key, mode_name, strictness_name};
+use super::words::mode_key;
 
 /// Form of the page. An absent switch is off.
 #[derive(Clone, Debug, Deserialize)]
@@ -100,9 +100,9 @@ pub(crate) async fn save(
     let path = chatkeep_view::channel_path(access.channel());
     if form.act == "compare" {
         let query = form_urlencoded::Serializer::new(String::new())
-            .append_pair("mode", mode_name(form.mode))
-            .append_pair("match", match_name(form.keyword_match))
-            .extend_pairs(form.strictness.map(|one| ("strictness", strictness_name(one))))
+            .append_pair("mode", form.mode.name())
+            .append_pair("match", form.keyword_match.name())
+            .extend_pairs(form.strictness.map(|one| ("strictness", one.name())))
             .finish();
         return Ok(Redirect::to(&format!("{path}/assistant/switch?{query}")).into_response());
     }

@@ -1,4 +1,4 @@
-//! Before you switch: what another mode, or an edited rule, would have answered to what was said.
+//! Comparison: what another mode, or an edited rule, would have answered to what was said.
 
 mod query;
 mod view;
@@ -28,10 +28,7 @@ use super::Section;
 use super::rule::saved_form;
 use super::rule_form::RuleForm;
 use super::rules::rules_path;
-use super::words::{
-    MATCHES, MODES, STRICTNESSES, match_key, match_name, mode_key, mode_name, strictness_key,
-    strictness_name,
-};
+use super::words::{match_key, mode_key, strictness_key};
 
 /// Maximum length of a message in characters.
 const SAID: usize = 240;
@@ -154,25 +151,25 @@ async fn shown(
         sections: Section::Switch.links(&heading, visitor),
         channel: heading,
         other: query.name(&settings, language),
-        modes: MODES
+        modes: QaMode::ALL
             .into_iter()
             .map(|mode| {
                 let chosen = mode == query.mode.unwrap_or(settings.config.qa.mode);
-                (mode_name(mode), language.text(mode_key(mode)), chosen)
+                (mode.name(), language.text(mode_key(mode)), chosen)
             })
             .collect(),
-        matches: MATCHES
+        matches: KeywordMatch::ALL
             .into_iter()
             .map(|one| {
                 let chosen = one == query.keyword_match.unwrap_or(settings.config.qa.keyword_match);
-                (match_name(one), language.text(match_key(one)), chosen)
+                (one.name(), language.text(match_key(one)), chosen)
             })
             .collect(),
-        strictnesses: STRICTNESSES
+        strictnesses: Strictness::ALL
             .into_iter()
             .map(|one| {
                 let chosen = one == query.strictness.unwrap_or(settings.config.qa.strictness);
-                (strictness_name(one), language.text(strictness_key(one)), chosen)
+                (one.name(), language.text(strictness_key(one)), chosen)
             })
             .collect(),
         draft: query.draft(),

@@ -8,9 +8,7 @@ use serde::Deserialize;
 use url::form_urlencoded;
 
 use super::super::rule_form::DraftTexts;
-use super::super::words::{
-    match_key, match_name, mode_key, mode_name, strictness_key, strictness_name,
-};
+use super::super::words::{match_key, mode_key, strictness_key};
 
 /// Settings to compare with: another mode, matching or strictness, or an edited rule.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -119,13 +117,13 @@ impl SwitchQuery {
     pub(super) fn address(&self, page: &str, show: Option<&str>, number: usize) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         if let Some(mode) = self.mode {
-            query.append_pair("mode", mode_name(mode));
+            query.append_pair("mode", mode.name());
         }
         if let Some(one) = self.keyword_match {
-            query.append_pair("match", match_name(one));
+            query.append_pair("match", one.name());
         }
         if let Some(one) = self.strictness {
-            query.append_pair("strictness", strictness_name(one));
+            query.append_pair("strictness", one.name());
         }
         query.extend_pairs(self.draft());
         if let Some(show) = show {

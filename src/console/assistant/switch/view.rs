@@ -13,7 +13,7 @@ use super::super::super::dates::Dates;
 use super::super::super::error::PageError;
 use super::super::super::form::{count, query_of};
 use super::super::super::labels::{hue, initial, name_of, shortened, summary};
-use super::super::words::{match_name, mode_key, mode_name, strictness_name};
+use super::super::words::mode_key;
 use super::SAID;
 use super::query::SwitchQuery;
 
@@ -199,9 +199,9 @@ impl View<'_> {
         };
         SwitchButton {
             version: self.settings.version,
-            mode: mode_name(mode),
-            keyword_match: match_name(self.query.keyword_match.unwrap_or(qa.keyword_match)),
-            strictness: strictness_name(self.query.strictness.unwrap_or(qa.strictness)),
+            mode: mode.name(),
+            keyword_match: self.query.keyword_match.unwrap_or(qa.keyword_match).name(),
+            strictness: self.query.strictness.unwrap_or(qa.strictness).name(),
             label,
         }
     }
