@@ -180,8 +180,8 @@ pub use replies::{
 pub use retractions::Retraction;
 pub use roles::RoleSet;
 pub use saved_searches::{
-    NewSavedSearch, SAVED_SEARCHES_OF_USER, SavedSearch, SavedSearchChange, SavedSearchMatch,
-    SearchEvent, SearchEventState, WatchingSearch,
+    NewSavedSearch, SAVED_SEARCHES_OF_USER, SavedSearch, SavedSearchChange, SavedSearchChanged,
+    SavedSearchMatch, SearchEvent, SearchEventState, WatchingSearch,
 };
 pub use sessions::{NewSession, Session, SignedIn};
 pub use subscriptions::{Subscribed, Subscription};

@@ -136,7 +136,8 @@ pub(super) async fn replace(
     Path(path): Path<WebhookPath>,
     Body(Editable(change)): Body<Editable<WebhookPatch>>,
 ) -> Result<Json<WebhookView>, HttpError> {
-    Ok(Json(services.webhooks.change(&access, &path.webhook, change.into()).await?.into()))
+    let changed = services.webhooks.change(&access, &path.webhook, change.into(), None).await?;
+    Ok(Json(changed.into()))
 }
 
 pub(super) async fn remove(

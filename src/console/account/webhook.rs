@@ -23,8 +23,8 @@ use super::secret::Replacement;
 use super::webhook_log::{DeliveryRow, LogOption, LogQuery};
 use super::webhooks::WebhookCard;
 use super::{
-    Confirmation, Section, SectionLink, chats, dated, dates, id_of, refused, webhook_form,
-    webhook_path, wrong_with,
+    Confirmation, Section, SectionLink, chats, dated, dates, id_of, refused, webhook_form, webhook_path,
+    wrong_with,
 };
 
 #[derive(Template)]
@@ -127,7 +127,7 @@ async fn perform(
         _ => return Err(PageError::Input),
     };
     let update = WebhookUpdate { enabled: Some(enabled), ..WebhookUpdate::default() };
-    Ok(webhooks.change(&access, &webhook.id, update).await.map(|_| Done::Saved))
+    Ok(webhooks.change(&access, &webhook.id, update, None).await.map(|_| Done::Saved))
 }
 
 pub(super) async fn ask_secret(

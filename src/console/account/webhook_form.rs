@@ -4,15 +4,15 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use chatkeep_core::bounds::Bounds;
-use chatkeep_core::id::ChannelId;
 use chatkeep_i18n::Language;
 use chatkeep_services::access::ManageWebhooks;
-use chatkeep_services::webhooks::{WEBHOOK_DESCRIPTION, WebhookDraft, WebhookUpdate};
+use chatkeep_services::webhooks::{
+    WEBHOOK_DESCRIPTION, WebhookDraft, WebhookUpdate, webhook_version,
+};
 use chatkeep_services::{Nullable, ServiceError};
 use chatkeep_store::{OutboxEventKind, Webhook};
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
-use sha2::{Digest as _, Sha256};
 
 use super::super::Console;
 use super::super::error::PageError;
@@ -193,16 +193,17 @@ pub(super) async fn save(
     let access = visitor.scoped::<ManageWebhooks>(&console)?;
     let webhooks = &console.services.webhooks;
     let webhook = webhooks.one(&access, &id_of(id)?).await.map_err(refused)?;
-    let version = version(&webhook);
-    if !form.version.is_empty() && form.version != version {
-        let errors = wrong_with(ServiceError::Stale, visitor.language)?;
-        // The next attempt is against what is shown now.
-        let form = WebhookForm { version, ..form };
-        return show(&console, &visitor, Subject::Changed(&webhook), (form, errors)).await;
-    }
+    let expected = Some(&*form.version).filter(|version| !version.is_empty());
     let errors = match form.draft(visitor.language) {
-        Ok(draft) => match webhooks.change(&access, &webhook.id, changes(draft)).await {
+        Ok(draft) => match webhooks.change(&access, &webhook.id, changes(draft), expected).await {
             Ok(webhook) => return Ok(Done::Saved.at(&webhook_path(&webhook.id))),
+            Err(ServiceError::Stale) => {
+                let webhook = webhooks.one(&access, &webhook.id).await.map_err(refused)?;
+                let errors = wrong_with(ServiceError::Stale, visitor.language)?;
+                // The next attempt is against what is shown now.
+                let form = WebhookForm { version: webhook_version(&webhook), ..form };
+                return show(&console, &visitor, Subject::Changed(&webhook), (form, errors)).await;
+            }
             Err(error) => wrong_with(error, visitor.language)?,
         },
         Err(errors) => errors,
@@ -221,20 +222,6 @@ fn changes(draft: WebhookDraft) -> WebhookUpdate {
     }
 }
 
-/// Returns the version of what the form changes: whether it is on, and its secret, are no part of it.
-fn version(webhook: &Webhook) -> String {
-    let mut hash = Sha256::new();
-    let events = webhook.events.iter().map(|kind| kind.name());
-    let chats = webhook.channels.iter().flatten().map(ChannelId::as_str);
-    let reach = if webhook.channels.is_some() { "chosen" } else { "all" };
-    let texts = [webhook.url.as_str(), webhook.description.as_str(), reach];
-    for part in texts.into_iter().chain(events).chain(chats) {
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part);
-    }
-    hex::encode(&hash.finalize()[..8])
-}
-
 impl WebhookForm {
     fn chats(&self) -> SentChats<'_> {
         SentChats { reach: &self.reach, ticked: &self.chat, others: &self.others }
@@ -248,7 +235,7 @@ impl WebhookForm {
             description: webhook.description.clone(),
             event: webhook.events.iter().map(|kind| kind.name().to_owned()).collect(),
             reach: reach.to_owned(),
-            version: version(webhook),
+            version: webhook_version(webhook),
             chat: chats.unwrap_or_default().iter().map(ToString::to_string).collect(),
             others: String::new(),
         }

@@ -7,7 +7,7 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::SavedSearchId;
 use chatkeep_core::random;
 use chatkeep_core::time::{SharedClock, Timestamp};
-use chatkeep_store::{NewSavedSearch, SavedSearch, Store};
+use chatkeep_store::{NewSavedSearch, SavedSearch, SavedSearchChanged, Store};
 use chrono_tz::Tz;
 
 pub use draft::{SavedSearchDraft, SavedSearchUpdate};
@@ -99,17 +99,20 @@ impl SavedSearchService {
         update: SavedSearchUpdate,
     ) -> Result<SavedSearch, ServiceError> {
         let caller = &access.caller;
-        let known = self.of_caller(caller, id).await?;
-        let wanted = update.over(&known).checked(caller, self.time_zone)?;
-        if wanted.is(&known) {
-            return Ok(known);
+        loop {
+            // What is absent is that of the search that is changed.
+            let known = self.of_caller(caller, id).await?;
+            let wanted = update.clone().over(&known).checked(caller, self.time_zone)?;
+            if wanted.is(&known) {
+                return Ok(known);
+            }
+            let (change, now) = (wanted.change(), self.clock.now());
+            match self.store.saved_searches().change_saved_search(&known, change, now).await? {
+                SavedSearchChanged::Done => return self.of_caller(caller, id).await,
+                SavedSearchChanged::NoSearch => return Err(ServiceError::NotFound),
+                SavedSearchChanged::Stale => {}
+            }
         }
-        let (change, now) = (wanted.change(), self.clock.now());
-        let searches = self.store.saved_searches();
-        if !searches.change_saved_search(&caller.user, id, change, now).await? {
-            return Err(ServiceError::NotFound);
-        }
-        self.of_caller(caller, id).await
     }
 
     /// Deletes a saved search.

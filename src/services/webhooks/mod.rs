@@ -4,12 +4,13 @@ mod deliveries;
 mod draft;
 
 use async_recursion::async_recursion as boxed;
-use chatkeep_core::id::WebhookId;
+use chatkeep_core::id::{ChannelId, WebhookId};
 use chatkeep_core::random;
 use chatkeep_core::signing;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{NewWebhook, Store, Webhook, WebhookChanged, WebhookMade, WebhookMaker};
 use secrecy::SecretString;
+use sha2::{Digest as _, Sha256};
 
 pub use deliveries::{DeliveryListQuery, DeliveryWithBody, delivery_id, event_name};
 pub use draft::{WEBHOOK_DESCRIPTION, WebhookDraft, WebhookUpdate};
@@ -114,33 +115,49 @@ impl WebhookService {
         Ok(WebhookWithSecret { webhook: self.one(access, &id).await?, secret })
     }
 
-    /// Changes a webhook. It keeps the restrictions of its creator's key, and adds those of the
-    /// caller's.
+    /// Changes a webhook, if it has the `expected` version ([`webhook_version`]); any version
+    /// without. It keeps the restrictions of its creator's key, and adds those of the caller's.
     ///
     /// # Errors
-    /// As of [`Self::create`]; [`ServiceError::NotFound`] as of [`Self::one`].
+    /// As of [`Self::create`]; [`ServiceError::NotFound`] as of [`Self::one`],
+    /// [`ServiceError::Stale`] for another version.
     #[boxed]
     pub async fn change(
         &self,
         access: &Scoped<ManageWebhooks>,
         id: &WebhookId,
         update: WebhookUpdate,
+        expected: Option<&str>,
     ) -> Result<Webhook, ServiceError> {
+        loop {
+            // What is absent is that of the webhook that is changed.
+            let known = self.one(access, id).await?;
+            if expected.is_some_and(|version| version != webhook_version(&known)) {
+                return Err(ServiceError::Stale);
+            }
+            if let Some(changed) = self.change_known(access, known, update.clone()).await? {
+                return Ok(changed);
+            }
+        }
+    }
+
+    /// Changes a webhook; `None` if somebody else changed it meanwhile.
+    async fn change_known(
+        &self,
+        access: &Scoped<ManageWebhooks>,
+        known: Webhook,
+        update: WebhookUpdate,
+    ) -> Result<Option<Webhook>, ServiceError> {
         let caller = &access.caller;
-        let known = self.one(access, id).await?;
         let wanted = update.over(&known).checked(caller, self.allow_private)?;
         let (change, maker, now) = (wanted.change(), maker(caller), self.clock.now());
         let own = caller.key().is_none_or(|key| known.key.as_ref() == Some(key));
         if own && wanted.is(&known) && !known.bounds.ended(now) {
-            return Ok(known);
+            return Ok(Some(known));
         }
-        match self
-            .store
-            .webhooks()
-            .change_webhook(&caller.user, &known.id, change, maker, now)
-            .await?
-        {
+        match self.store.webhooks().change_webhook(&known, change, maker, now).await? {
             WebhookChanged::Done => {}
+            WebhookChanged::Stale => return Ok(None),
             WebhookChanged::NoWebhook => return Err(ServiceError::NotFound),
             WebhookChanged::BeyondEvents => {
                 return Err(ServiceError::InsufficientFor { field: draft::EVENTS });
@@ -150,7 +167,7 @@ impl WebhookService {
             }
             WebhookChanged::KeyEnded => return Err(ServiceError::InvalidKey),
         }
-        self.one(access, id).await
+        self.one(access, &known.id).await.map(Some)
     }
 
     /// Deletes a webhook and its deliveries.
@@ -187,6 +204,21 @@ impl WebhookService {
         self.store.webhooks().rotate_webhook_secret(user, &known.id, &secret, until, now).await?;
         Ok(WebhookWithSecret { webhook: self.one(access, id).await?, secret })
     }
+}
+
+/// Returns the version of what a form of a webhook changes: whether it is on, and its secret, are no
+/// part of it.
+pub fn webhook_version(webhook: &Webhook) -> String {
+    let mut hash = Sha256::new();
+    let events = webhook.events.iter().map(|kind| kind.name());
+    let channels = webhook.channels.iter().flatten().map(ChannelId::as_str);
+    let reach = if webhook.channels.is_some() { "chosen" } else { "all" };
+    let texts = [webhook.url.as_str(), webhook.description.as_str(), reach];
+    for part in texts.into_iter().chain(events).chain(channels) {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hex::encode(&hash.finalize()[..8])
 }
 
 /// Returns true when the webhook's bounds are within the caller's credential; other webhooks are

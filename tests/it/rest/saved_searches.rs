@@ -21,6 +21,17 @@ async fn a_saved_search_lives() {
     let changed = send(rest.put(&one, &change)).await.ok();
     assert_eq!((&changed["name"], &changed["query"]), (&body["name"], &json!("tea")));
     assert_eq!((&changed["channelIds"], &changed["enabled"]), (&json!([CHANNEL]), &json!(false)));
+    // Of two changes at once neither is lost.
+    for round in 0..5 {
+        let (name, query) = (format!("name {round}"), format!("query{round}"));
+        let (named, changed) = (json!({"name": name}), json!({"query": query}));
+        let (named, changed) =
+            tokio::join!(send(rest.put(&one, &named)), send(rest.put(&one, &changed)));
+        named.ok();
+        changed.ok();
+        let both = send(rest.get(&one)).await.ok();
+        assert_eq!((&both["name"], &both["query"]), (&json!(name), &json!(query)));
+    }
     let other = json!({"name": "x", "query": "y"});
     let other = send(rest.post("/saved-searches", &other)).await.ok();
     let list = send(rest.get("/saved-searches?limit=1")).await.ok();

@@ -43,6 +43,17 @@ async fn a_webhook_lives_and_its_secret_is_shown_once() {
     let changed = send(rest.put(&one, &change)).await.ok();
     assert_eq!((&changed["enabled"], &changed["channelIds"]), (&json!(false), &Value::Null));
     assert_eq!((&changed["url"], &changed["description"]), (&body["url"], &body["description"]));
+    // Of two changes at once neither is lost.
+    for round in 0..5 {
+        let words = json!({"description": format!("round {round}")});
+        let url = json!({"url": format!("https://example.org/{round}")});
+        let (words, url) = tokio::join!(send(rest.put(&one, &words)), send(rest.put(&one, &url)));
+        words.ok();
+        url.ok();
+        let both = send(rest.get(&one)).await.ok();
+        assert_eq!(both["description"], format!("round {round}"));
+        assert_eq!(both["url"], format!("https://example.org/{round}"));
+    }
     send(rest.post(&format!("{one}/test"), &json!({}))).await.refused(409, "conflict");
     let rotate = format!("{one}/rotate-secret");
     let form = rest.request(Method::POST, &rotate);

@@ -17,8 +17,8 @@ use chatkeep_search::{
     ParsedQuery, SearchFallback, SearchRequest, SearchService, SenderNames, Sort,
 };
 use chatkeep_store::{
-    Bookmark, FeedReader, NewSavedSearch, OutboxEventKind, SavedSearchChange, SearchEvent,
-    SearchEventState, Store,
+    Bookmark, FeedReader, NewSavedSearch, OutboxEventKind, SavedSearchChange, SavedSearchChanged,
+    SearchEvent, SearchEventState, Store,
 };
 use chatkeep_workers::replica::Replica;
 use chrono_tz::Tz;
@@ -230,16 +230,26 @@ async fn only_what_comes_after_it_was_saved_is_told(fixture: Fixture) {
     let change =
         |query, enabled| SavedSearchChange { name: "ss_tea", query, channels: None, enabled };
     let (user, id) = (&saved.user, &saved.id);
-    assert!(searches.change_saved_search(user, id, change("cake", true), at(18)).await.unwrap());
+    let set = async |query, enabled, time| {
+        let known = searches.saved_search(user, id).await.unwrap().unwrap();
+        let new = change(query, enabled);
+        let changed = searches.change_saved_search(&known, new, at(time)).await.unwrap();
+        assert_eq!(changed, SavedSearchChanged::Done);
+    };
+    let before = searches.saved_search(user, id).await.unwrap().unwrap();
+    set("cake", true, 18).await;
+    // It is no longer as this caller knows it.
+    let late = searches.change_saved_search(&before, change("milk", true), at(18)).await.unwrap();
+    assert_eq!(late, SavedSearchChanged::Stale);
     world.fixture.keep(&[said("C2", "cake", 19, "cake")], 20).await;
     world.compare().await;
     let told = keys([("C1", "new"), ("C1", "dull"), ("C2", "cake")]);
     assert_eq!(world.told(&saved).await, told);
 
     // What came during a pause is not told.
-    assert!(searches.change_saved_search(user, id, change("cake", false), at(21)).await.unwrap());
+    set("cake", false, 21).await;
     world.fixture.keep(&[said("C2", "paused", 22, "cake")], 23).await;
-    assert!(searches.change_saved_search(user, id, change("cake", true), at(24)).await.unwrap());
+    set("cake", true, 24).await;
     world.compare().await;
     assert_eq!(world.told(&saved).await, told);
     assert!(searches.delete_saved_search(user, id, at(25)).await.unwrap());
@@ -255,7 +265,9 @@ async fn what_another_query_told_is_told_again_by_the_new_one(fixture: Fixture) 
     let searches = world.store().saved_searches();
     let change = async |query, enabled, time| {
         let change = SavedSearchChange { name: "ss_tea", query, channels: None, enabled };
-        searches.change_saved_search(&saved.user, &saved.id, change, at(time)).await.unwrap()
+        let known = searches.saved_search(&saved.user, &saved.id).await.unwrap().unwrap();
+        let changed = searches.change_saved_search(&known, change, at(time)).await.unwrap();
+        changed == SavedSearchChanged::Done
     };
     // A pause changes nothing.
     assert!(change("tea", false, 13).await && change("tea", true, 14).await);
@@ -314,6 +326,7 @@ async fn break_off(world: &World, time: &mut i64) -> usize {
         let search = searches.saved_search(&saved.user, &saved.id).await.unwrap();
         search.unwrap().query
     };
+    let known = searches.saved_search(&saved.user, &saved.id).await.unwrap().unwrap();
     let mut polls = 1;
     loop {
         *time += 2;
@@ -323,7 +336,7 @@ async fn break_off(world: &World, time: &mut i64) -> usize {
             channels: None,
             enabled: true,
         };
-        let change = searches.change_saved_search(&saved.user, &saved.id, new, at(*time));
+        let change = searches.change_saved_search(&known, new, at(*time));
         die_after(polls, change).await;
         let kept = query().await == "tea";
         let edit = edited("C1", &message, *time, &format!("tea {time}"));

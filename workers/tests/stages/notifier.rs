@@ -113,13 +113,13 @@ impl Scene {
 
     /// Ann changes a webhook with a credential of these bounds.
     async fn narrow(&self, id: &WebhookId, bounds: &Bounds) {
-        let ann = self.group.ann.as_str().into();
-        let url = self.webhook(id).await.url;
+        let known = self.webhook(id).await;
+        let url = &known.url;
         // An event that is within any bounds; attempts of earlier ones are still due.
-        let change = WebhookChange { events: &[OutboxEventKind::BackupPaused], ..everything(&url) };
+        let change = WebhookChange { events: &[OutboxEventKind::BackupPaused], ..everything(url) };
         let maker = WebhookMaker { key: None, bounds };
         let (webhooks, now) = (self.bench.store.webhooks(), self.bench.clock.now());
-        let changed = webhooks.change_webhook(&ann, id, change, maker, now).await;
+        let changed = webhooks.change_webhook(&known, change, maker, now).await;
         assert!(matches!(changed.unwrap(), WebhookChanged::Done));
     }
 

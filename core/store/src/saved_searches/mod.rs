@@ -69,6 +69,17 @@ pub struct SavedSearchChange<'a> {
     pub enabled: bool,
 }
 
+/// Result of changing a saved search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SavedSearchChanged {
+    /// Changed.
+    Done,
+    /// It was deleted meanwhile.
+    NoSearch,
+    /// Somebody else changed it meanwhile.
+    Stale,
+}
+
 macro_rules! searches {
     ($rest:literal) => {
         concat!(
@@ -101,10 +112,7 @@ const ADD: &str = "
                                 since_tx, since_seq, created_at, updated_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)";
 /// Locks a search: a concurrent addition of hits waits, and an earlier one is seen.
-const LOCK_ONE: Sql = locking!(
-    "SELECT saved_search_id FROM saved_searches
-     WHERE user_id = $1 AND saved_search_id = $2 AND deleted_at IS NULL"
-);
+const LOCK_ONE: Sql = locking!(searches!("user_id = $1 AND saved_search_id = $2"));
 /// Another query, other channels, or the end of a pause: what was logged before is not reported. With
 /// another query or other channels the hits so far are of an earlier generation, too.
 const CHANGE: &str = "
@@ -219,42 +227,47 @@ impl SavedSearchStore<'_> {
         Ok(true)
     }
 
-    /// Sets the properties of a saved search. With another query or other channels, and when it is
+    /// Sets the properties of a saved search, if they are still as in `known`. With another query or other channels, and when it is
     /// enabled again, it begins anew: what was logged before is not reported. What was reported for another
     /// query or other channels counts no more: a message that is edited then may be reported again, by
-    /// the new query. The rows about those hits go later. `false` when the user has none of that id.
+    /// the new query. The rows about those hits go later.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn change_saved_search<'s>(
         &'s self,
-        user: &UserId,
-        id: &SavedSearchId,
+        known: &SavedSearch,
         change: SavedSearchChange<'s>,
         now: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<SavedSearchChanged, StoreError> {
         let channels = change.channels.map(channel_keys).transpose()?;
         let mut tx = self.store.db.begin().await?;
-        let one = query_as(LOCK_ONE).bind(user.as_str()).bind(id.as_str());
-        let _: Option<(String,)> = tx.fetch_optional(one).await?;
+        let (user, id) = (known.user.as_str(), known.id.as_str());
+        let row: Option<SearchRow> =
+            tx.fetch_optional(query_as(LOCK_ONE).bind(user).bind(id)).await?;
+        let Some(present) = row.map(SavedSearch::try_from).transpose()? else {
+            return Ok(SavedSearchChanged::NoSearch);
+        };
+        if !present.is_set_as(known) {
+            return Ok(SavedSearchChanged::Stale);
+        }
         let since = now_in_log(&mut tx).await?;
-        let changed = tx
-            .execute(
-                query(CHANGE)
-                    .bind(user.as_str())
-                    .bind(id.as_str())
-                    .bind(change.name)
-                    .bind(change.query)
-                    .bind(&channels)
-                    .bind(i64::from(change.enabled))
-                    .bind(since.0)
-                    .bind(since.1)
-                    .bind(now.millis()),
-            )
-            .await?;
+        tx.execute(
+            query(CHANGE)
+                .bind(user)
+                .bind(id)
+                .bind(change.name)
+                .bind(change.query)
+                .bind(&channels)
+                .bind(i64::from(change.enabled))
+                .bind(since.0)
+                .bind(since.1)
+                .bind(now.millis()),
+        )
+        .await?;
         tx.commit().await?;
-        Ok(changed > 0)
+        Ok(SavedSearchChanged::Done)
     }
 
     /// Deletes a saved search; the rows about its hits go later. `false` when the user has none of
@@ -275,6 +288,16 @@ impl SavedSearchStore<'_> {
             .await?;
         tx.commit().await?;
         Ok(gone > 0)
+    }
+}
+
+impl SavedSearch {
+    /// Returns true if the properties that its owner sets are those of the other.
+    fn is_set_as(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.query == other.query
+            && self.channels == other.channels
+            && self.enabled == other.enabled
     }
 }
 

@@ -3,7 +3,7 @@
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::Bounds;
-use chatkeep_core::id::{KeyId, UserId, WebhookId};
+use chatkeep_core::id::KeyId;
 use chatkeep_core::time::Timestamp;
 use secrecy::ExposeSecret as _;
 
@@ -30,8 +30,10 @@ pub enum WebhookMade {
 pub enum WebhookChanged {
     /// Changed.
     Done,
-    /// The user has none of that id.
+    /// It was deleted meanwhile.
     NoWebhook,
+    /// Somebody else changed it meanwhile.
+    Stale,
     /// It requests events that are beyond its bounds.
     BeyondEvents,
     /// It requests channels that are beyond its bounds.
@@ -111,7 +113,7 @@ impl WebhookStore<'_> {
         Ok(WebhookMade::Done)
     }
 
-    /// Sets the properties of a webhook. Its bounds are narrowed by those of the caller, never
+    /// Sets the properties of a webhook, if those that its owner sets are still as in `known`. Its bounds are narrowed by those of the caller, never
     /// widened; one whose key has ended and that is enabled again ends with the caller's key.
     ///
     /// # Errors
@@ -119,37 +121,40 @@ impl WebhookStore<'_> {
     #[boxed]
     pub async fn change_webhook<'s>(
         &'s self,
-        user: &UserId,
-        id: &WebhookId,
+        known: &Webhook,
         change: WebhookChange<'s>,
         maker: WebhookMaker<'s>,
         now: Timestamp,
     ) -> Result<WebhookChanged, StoreError> {
         let events = event_keys(change.events)?;
+        let (user, id) = (known.user.as_str(), known.id.as_str());
         let mut tx = self.store.db.begin().await?;
         if !works(&mut tx, maker.key).await? {
             return Ok(WebhookChanged::KeyEnded);
         }
         let row: Option<WebhookRow> =
-            tx.fetch_optional(query_as(LOCK_ONE).bind(user.as_str()).bind(id.as_str())).await?;
-        let Some(known) = row.map(Webhook::try_from).transpose()? else {
+            tx.fetch_optional(query_as(LOCK_ONE).bind(user).bind(id)).await?;
+        let Some(present) = row.map(Webhook::try_from).transpose()? else {
             return Ok(WebhookChanged::NoWebhook);
         };
-        let (key, bounds) = taken_over(&known, change.enabled, maker, now);
+        if !present.is_set_as(known) {
+            return Ok(WebhookChanged::Stale);
+        }
+        let (key, bounds) = taken_over(&present, change.enabled, maker, now);
         if !change.events.iter().all(|kind| kind.is_within(&bounds)) {
             return Ok(WebhookChanged::BeyondEvents);
         }
         // All channels are those that it may know.
         let channels = change.channels.or(bounds.channels.as_deref());
-        if channels != known.channels.as_deref() && !bounds.sees_all(channels) {
+        if channels != present.channels.as_deref() && !bounds.sees_all(channels) {
             return Ok(WebhookChanged::BeyondChannels);
         }
         let channels = channels_json(channels)?;
         let bounds = BoundsColumns::of(&bounds)?;
         tx.execute(
             query(CHANGE)
-                .bind(user.as_str())
-                .bind(id.as_str())
+                .bind(user)
+                .bind(id)
                 .bind(change.url)
                 .bind(change.description)
                 .bind(&events)
@@ -166,6 +171,17 @@ impl WebhookStore<'_> {
         .await?;
         tx.commit().await?;
         Ok(WebhookChanged::Done)
+    }
+}
+
+impl Webhook {
+    /// Returns true if the properties that its owner sets are those of the other.
+    fn is_set_as(&self, other: &Self) -> bool {
+        self.url == other.url
+            && self.description == other.description
+            && self.events == other.events
+            && self.channels == other.channels
+            && self.enabled == other.enabled
     }
 }
 

@@ -70,6 +70,24 @@ async fn the_second_of_two_pages_is_told(scene: &Scene, webhook: &str, url: &str
     scene.done(&edit, &texts("the second", ("version", &version))).await;
 }
 
+/// Of two pages that save the same version at once, one does, and the other one is told.
+async fn one_of_two_at_once_is_saved(scene: &Scene, webhook: &str, url: &str) {
+    let edit = format!("{webhook}/edit");
+    for round in 0..5 {
+        let version = field(&scene.open(&edit).await.body, "version").to_owned();
+        let save = async |text: String| {
+            let rest = [("reach", "all"), ("description", &*text), ("version", &*version)];
+            let form = [&[("url", url), ("event", "member.left")], &rest[..]].concat();
+            scene.submit(&edit, &form).await.status
+        };
+        let (one, other) = (save(format!("one {round}")), save(format!("other {round}")));
+        let (one, other) = tokio::join!(one, other);
+        let mut answers = [one, other];
+        answers.sort();
+        assert_eq!(answers, [StatusCode::SEE_OTHER, StatusCode::UNPROCESSABLE_ENTITY]);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_webhook_is_made_tested_and_looked_after() {
     let scene = Scene::with(&[("CHATKEEP_WEBHOOKS_ALLOW_PRIVATE", "true".to_owned())]).await;
@@ -136,6 +154,7 @@ async fn a_webhook_is_made_tested_and_looked_after() {
     assert!(!details.contains("Somebody left a chat"), "{details}");
     assert!(saved.contains("週末讀書會"), "{saved}");
     the_second_of_two_pages_is_told(&scene, &webhook, &url).await;
+    one_of_two_at_once_is_saved(&scene, &webhook, &url).await;
     let next = shown(&scene.submit(&format!("{webhook}/secret"), &[("overlap", "3600")]).await);
     assert_ne!(next, made);
 

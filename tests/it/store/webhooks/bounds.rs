@@ -58,7 +58,7 @@ impl Fixture {
         self.store.webhooks().add_webhook(&new, at(5)).await.unwrap()
     }
 
-    async fn webhook_of_u1(&self, id: &str) -> Webhook {
+    pub(super) async fn webhook_of_u1(&self, id: &str) -> Webhook {
         self.store.webhooks().webhook(&"U1".into(), &id.into()).await.unwrap().unwrap()
     }
 
@@ -138,7 +138,7 @@ async fn a_webhook_ends_with_its_key(fixture: Fixture) {
     let changed = fixture
         .store
         .webhooks()
-        .change_webhook(&"U1".into(), &"wh_1".into(), change, maker, at(60))
+        .change_webhook(&fixture.webhook_of_u1("wh_1").await, change, maker, at(60))
         .await;
     assert_eq!(changed.unwrap(), WebhookChanged::KeyEnded);
     // Enabled again by its owner it is theirs.
@@ -197,12 +197,12 @@ async fn changing_never_widens(fixture: Fixture) {
     assert_eq!(fixture.webhook_of_u1("wh_narrow").await.bounds, narrower);
     // Another key that changes it binds its end to its own.
     fixture.bound_hook("other", &[OutboxEventKind::MemberLeft], &Bounds::full()).await;
-    let (user, other, full) = (UserId::from("U1"), KeyId::from("key_other"), Bounds::full());
+    let (other, full) = (KeyId::from("key_other"), Bounds::full());
     let maker = WebhookMaker { key: Some(&other), bounds: &full };
     let changed = fixture
         .store
         .webhooks()
-        .change_webhook(&user, &"wh_narrow".into(), change, maker, at(14))
+        .change_webhook(&fixture.webhook_of_u1("wh_narrow").await, change, maker, at(14))
         .await;
     assert_eq!(changed.unwrap(), WebhookChanged::Done);
     assert_eq!(fixture.webhook_of_u1("wh_narrow").await.bounds, narrower);

@@ -12,8 +12,8 @@ use chatkeep_core::plan::Plan;
 use chatkeep_core::signing;
 use chatkeep_store::{
     Attempt, DeliveryFilter, DeliveryStatus, DisabledReason, LeaseRoom, LeasedDelivery, NewWebhook,
-    Next, OutboxEventKind, PresenceEvidenceKind, UnstoredReason, WEBHOOKS_OF_USER, WebhookChange,
-    WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker,
+    Next, OutboxEventKind, PresenceEvidenceKind, UnstoredReason, WEBHOOKS_OF_USER, Webhook,
+    WebhookChange, WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker,
 };
 use secrecy::ExposeSecret as _;
 
@@ -86,8 +86,8 @@ impl Fixture {
         now: i64,
     ) -> WebhookChanged {
         let maker = WebhookMaker { key: None, bounds };
-        let (user, id) = (UserId::from("U1"), WebhookId::from(id));
-        self.store.webhooks().change_webhook(&user, &id, change, maker, at(now)).await.unwrap()
+        let known = self.webhook_of_u1(id).await;
+        self.store.webhooks().change_webhook(&known, change, maker, at(now)).await.unwrap()
     }
 
     async fn lease(&self, room: LeaseRoom, now: i64) -> Vec<LeasedDelivery> {
@@ -155,12 +155,17 @@ async fn a_webhook_is_made_changed_rotated_and_deleted(fixture: Fixture) {
         enabled: false,
         ..wants(&[OutboxEventKind::MemberLeft])
     };
-    let (full, other) = (Bounds::full(), UserId::from("U2"));
+    let full = Bounds::full();
     let maker = WebhookMaker { key: None, bounds: &full };
-    let changed = store.webhooks().change_webhook(&other, &id, change, maker, at(9)).await.unwrap();
+    let other = Webhook { user: "U2".into(), ..webhook.clone() };
+    let changed = store.webhooks().change_webhook(&other, change, maker, at(9)).await.unwrap();
     assert_eq!(changed, WebhookChanged::NoWebhook);
-    let changed = store.webhooks().change_webhook(&user, &id, change, maker, at(9)).await.unwrap();
+    let changed = store.webhooks().change_webhook(&webhook, change, maker, at(9)).await.unwrap();
     assert_eq!(changed, WebhookChanged::Done);
+    // It is no longer as this caller knows it.
+    let late = WebhookChange { description: "three", ..change };
+    let changed = store.webhooks().change_webhook(&webhook, late, maker, at(10)).await.unwrap();
+    assert_eq!(changed, WebhookChanged::Stale);
     let webhook = store.webhooks().webhook(&user, &id).await.unwrap().unwrap();
     assert_eq!((webhook.url.as_str(), webhook.description.as_str()), (change.url, "two"));
     assert_eq!(webhook.events, [OutboxEventKind::MemberLeft]);
