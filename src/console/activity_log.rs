@@ -16,7 +16,7 @@ use url::form_urlencoded;
 use super::Console;
 use super::activity_row::{LogRow, PeopleNames, action_key, kind_key};
 use super::channel::{Heading, Tab, dates};
-use super::dates::Dates;
+use super::dates::{Dates, NoDay, day_of};
 use super::error::PageError;
 use super::frame::{Frame, rendered};
 use super::labels::{PEOPLE, person_name};
@@ -135,16 +135,11 @@ impl Part {
 impl LogForm {
     /// Returns the filter of the form with kinds of that part.
     fn query<K>(&self, kind: fn(&str) -> Option<K>) -> Result<ActivityLogQuery<K>, PageError> {
-        let fields = [&self.kind, &self.person, &self.day, &self.cursor];
-        if fields.into_iter().any(|field| field.contains('\0')) {
-            return Err(PageError::Input);
-        }
         let given = |text: &String| (!text.is_empty()).then(|| text.clone());
-        let day = given(&self.day).map(|day| day.parse::<NaiveDate>()).transpose();
         Ok(ActivityLogQuery {
             kind: kind(&self.kind),
             user: given(&self.person).map(UserId::from),
-            day: day.map_err(|_| PageError::Input)?,
+            day: day_of(&self.day).map_err(|NoDay| PageError::Input)?,
             limit: LIMIT,
             cursor: given(&self.cursor),
         })

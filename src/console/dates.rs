@@ -2,7 +2,7 @@
 
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::{DateForm, Language, Value};
-use chatkeep_view::when::local_time;
+use chatkeep_view::when::{day_of_calendar, local_time};
 use chrono::{DateTime, Datelike as _, NaiveDate};
 use chrono_tz::Tz;
 
@@ -80,9 +80,31 @@ impl Dates {
     }
 }
 
+/// Text of a date field that names no day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NoDay;
+
+/// Returns the day of a date field; `None` for an empty one.
+pub(super) fn day_of(text: &str) -> Result<Option<NaiveDate>, NoDay> {
+    match text.trim() {
+        "" => Ok(None),
+        text => day_of_calendar(text).map(Some).ok_or(NoDay),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_date_field_has_a_day_of_the_calendar_or_nothing() {
+        let day = NaiveDate::from_ymd_opt(2026, 1, 31);
+        assert_eq!((day_of(" 2026-01-31 "), day_of(" ")), (Ok(day), Ok(None)));
+        for wrong in ["soon", "2026-02-30", "+10000-01-01", "12026-01-01", "-001-01-01", "2026-1-1"]
+        {
+            assert_eq!(day_of(wrong), Err(NoDay), "{wrong}");
+        }
+    }
 
     #[test]
     fn dates_are_those_of_the_zone_and_the_language() {

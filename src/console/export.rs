@@ -17,6 +17,7 @@ use serde::{Deserialize, Deserializer};
 use super::Console;
 use super::assets::ASSETS;
 use super::channel::{Heading, Tab};
+use super::dates::{NoDay, day_of};
 use super::error::PageError;
 use super::frame::{Frame, rendered_as};
 use super::visitor::{Asked, Visitor};
@@ -154,20 +155,16 @@ impl ExportForm {
 
     /// Returns the export of the form. The last day is in it.
     pub(super) fn request(&self, language: Language) -> Result<ExportRequest, Mistakes> {
-        let day = |text: &str| match text {
-            "" => Ok(None),
-            text => text.parse::<NaiveDate>().map(Some).map_err(|_| "export-bad-date"),
-        };
+        let day = |text: &str| day_of(text).map_err(|NoDay| "export-bad-date");
         let end = |day: NaiveDate| day.succ_opt().ok_or("export-bad-date");
         let (from, to) = (day(&self.from), day(&self.to));
         let ends = to.and_then(|to| to.map(end).transpose());
-        let time = |day: NaiveDate| When::parse(&day.to_string());
         match (from, ends) {
             (Ok(Some(from)), Ok(Some(end))) if end <= from => {
                 Err(Mistakes { to: Some("export-bad-order"), ..Mistakes::default() })
             }
             (Ok(from), Ok(end)) => {
-                let (from, to) = (from.and_then(time), end.and_then(time));
+                let (from, to) = (from.map(When::of_day), end.map(When::of_day));
                 Ok(ExportRequest { format: self.format(), from, to, language })
             }
             (from, to) => Err(Mistakes { from: from.err(), to: to.err() }),
@@ -200,6 +197,11 @@ mod tests {
         let date = Some("export-bad-date");
         assert_eq!(mistakes("2024-13-01", ""), Mistakes { from: date, to: None });
         assert_eq!(mistakes("x", "y"), Mistakes { from: date, to: date });
+        // A bound beyond the calendar is no bound.
+        assert_eq!(mistakes("+10000-01-01", "+10000-01-02"), Mistakes { from: date, to: date });
+        let last = request("9999-12-31", "9999-12-31").unwrap();
+        let ends = [last.from, last.to].map(|when| when.unwrap().within(chrono_tz::UTC).unwrap());
+        assert!(ends[0] < ends[1]);
         assert!(request("", "").is_ok() && request("2024-03-01", "2024-03-01").is_ok());
     }
 }

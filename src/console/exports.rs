@@ -105,9 +105,6 @@ pub(super) async fn delete(
     Posted { visitor, form }: Posted<DeletionForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
-    if form.export.contains('\0') {
-        return Err(PageError::Input);
-    }
     match console.services.export_jobs.delete(&access, &form.export).await {
         Ok(()) | Err(ServiceError::NotFound) => Ok(Done::Deleted.at(&path_of(&access))),
         Err(error) => Err(error.into()),
@@ -123,9 +120,6 @@ pub(super) async fn document(
     asked: HeaderMap,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
-    if export.contains('\0') {
-        return Err(PageError::Input);
-    }
     match console.services.export_jobs.document(&access, &export).await {
         Ok(document) => Ok(download(&console.services.export_jobs, document, &asked)),
         Err(ServiceError::Conflict(_)) => Ok(Redirect::to(&path_of(&access)).into_response()),

@@ -23,6 +23,9 @@ use super::error::PageError;
 use super::frame::{Frame, rendered_as};
 use super::visitor::Visitor;
 
+/// Field with a table of rules.
+const TABLE: &str = "csv";
+
 /// Form that a signed-in person sent from one of our pages. A body may have as many bytes as one of
 /// the API.
 pub(super) struct Posted<T> {
@@ -76,11 +79,25 @@ impl PostedBody {
         Ok(Self { visitor, user, body })
     }
 
-    /// Returns the form with its fields.
+    /// Returns the form with its fields, none of which has U+0000: no id or text has it, and PostgreSQL
+    /// takes none. A pasted table may be of any kind, which its page says.
     pub(super) fn parsed<T: DeserializeOwned>(self) -> Result<Posted<T>, PageError> {
+        let may_have = |pairs: form_urlencoded::Parse<'_>| {
+            pairs
+                .filter(|(name, _)| name != TABLE)
+                .any(|(name, value)| name.contains('\0') || value.contains('\0'))
+        };
+        if has_nul(&self.body) && may_have(form_urlencoded::parse(&self.body)) {
+            return Err(PageError::Input);
+        }
         let form = serde_html_form::from_bytes(&self.body).map_err(|_| PageError::Input)?;
         Ok(Posted { visitor: self.visitor, form })
     }
+}
+
+/// Returns true if a body may have U+0000, written as it is or as `%00`.
+fn has_nul(body: &[u8]) -> bool {
+    body.contains(&0) || body.windows(3).any(|part| part == b"%00")
 }
 
 /// Errors of a form, in the language of the page.

@@ -218,9 +218,6 @@ async fn erasure(
     channel: &str,
     id: &str,
 ) -> Result<ChannelJob, PageError> {
-    if id.contains('\0') {
-        return Err(PageError::Input);
-    }
     let reach = reaches::<WriteBackup>(console, visitor, channel).await?;
     Ok(console.services.deletion.job(&reach, id).await?)
 }
@@ -231,9 +228,6 @@ async fn reaches<S: HasScope>(
     channel: &str,
 ) -> Result<Reaches<S>, PageError> {
     let caller = visitor.caller()?;
-    if channel.contains('\0') {
-        return Err(PageError::NoChannel);
-    }
     Ok(console.services.access.reaches(caller, ChannelId::from(channel)).await?)
 }
 

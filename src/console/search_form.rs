@@ -10,7 +10,7 @@ use chrono::NaiveDate;
 use serde::Deserialize;
 use url::form_urlencoded;
 
-use super::dates::Dates;
+use super::dates::{Dates, day_of};
 use super::labels::kind_key;
 use super::search::FilterChoice;
 
@@ -47,7 +47,7 @@ pub(super) struct Chip {
 
 /// Returns the day that a field of the form names; `None` for an empty one.
 fn day(text: &str) -> Option<NaiveDate> {
-    text.parse().ok()
+    day_of(text).ok().flatten()
 }
 
 impl SearchForm {
@@ -72,7 +72,7 @@ impl SearchForm {
     pub(super) fn query(&self, language: Language) -> Option<SearchQuery> {
         let time = |text: &str| match text {
             "" => Some(None),
-            text => Some(Some(When::parse(&day(text)?.to_string())?)),
+            text => Some(Some(When::of_day(day(text)?))),
         };
         Some(SearchQuery {
             text: self.text()?,

@@ -16,14 +16,13 @@ use chatkeep_store::{Gap, GapReason, Order, StoredMessage};
 use chatkeep_view::channel_path;
 use chatkeep_view::pseudonyms::Masked;
 use chatkeep_view::when::When;
-use chrono::NaiveDate;
 use chrono_tz::Tz;
 use serde::Deserialize;
 
 use super::Console;
 use super::bubble::{Bubble, BubbleContent, Bubbles};
 use super::channel::{Heading, Tab, dates, is_ownerless};
-use super::dates::Dates;
+use super::dates::{Dates, NoDay, day_of};
 use super::error::PageError;
 use super::frame::{Frame, rendered};
 use super::labels::context_path;
@@ -169,12 +168,10 @@ async fn first_of_day(
     access: &ChannelAccess<Member, ReadMessages>,
     query: &TimelineQuery,
 ) -> Result<Option<MessageId>, PageError> {
-    let Some(date) = query.date.as_deref().filter(|date| !date.is_empty()) else {
-        return Ok(None);
-    };
-    let day: NaiveDate = date.parse().map_err(|_| PageError::Input)?;
-    let from = When::parse(&day.to_string()).ok_or(PageError::Input)?;
-    let query = MessageQuery { from: Some(from), limit: 1, ..ordered(Order::Ascending) };
+    let day = day_of(query.date.as_deref().unwrap_or_default());
+    let Some(day) = day.map_err(|NoDay| PageError::Input)? else { return Ok(None) };
+    let query =
+        MessageQuery { from: Some(When::of_day(day)), limit: 1, ..ordered(Order::Ascending) };
     let found = console.services.messages.page(access, &query).await?;
     Ok(found.messages.into_iter().next().map(|message| message.into_row().id))
 }

@@ -7,7 +7,7 @@ use axum::middleware::Next;
 use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
-use chatkeep_http::{HttpError, Visit, caller, weighted};
+use chatkeep_http::{HttpError, Visit, caller, session, weighted};
 use chatkeep_i18n::Language;
 use chatkeep_services::access::{AtLeast, ChannelAccess, HasScope, Scoped};
 use chatkeep_services::bot_setup::BotOperator;
@@ -144,10 +144,9 @@ impl Visitor {
         let caller = caller.filter(|caller| matches!(caller.credential, Credential::Session(_)));
         // A form is sent in a session that is no caller yet: its token tells whose form it is. A key,
         // where one is given, is who calls, and it sends no form.
-        let keyed = parts.headers.contains_key(header::AUTHORIZATION);
-        let visit = match caller {
-            None if keyed || parts.method == Method::GET => None,
-            _ => console.sessions.visit(&parts.headers).await?,
+        let visit = match session(parts) {
+            Some(session) => console.sessions.visit(session).await?,
+            None => None,
         };
         let caller = caller.filter(|_| visit.is_some());
         let language = language_of(&parts.headers);

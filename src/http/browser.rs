@@ -65,15 +65,12 @@ impl BrowserSessions {
         }
     }
 
-    /// Returns who is signed in; `None` for nobody.
+    /// Returns who is signed in by a session; `None` for nobody.
     ///
     /// # Errors
     /// Returns an error when the store fails.
     #[boxed]
-    pub async fn visit(&self, headers: &HeaderMap) -> Result<Option<Visit>, ServiceError> {
-        let Some(session) = self.of_request(headers).await? else {
-            return Ok(None);
-        };
+    pub async fn visit(&self, session: Session) -> Result<Option<Visit>, ServiceError> {
         let user = self.sessions.user(&session).await?;
         Ok(user.map(|user| Visit { session, name: user.display_name }))
     }

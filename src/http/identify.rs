@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use chatkeep_core::random::{is_access_token, is_api_key};
 use chatkeep_services::credentials::CredentialService;
 use chatkeep_services::{Caller, Credential};
+use chatkeep_store::Session;
 use chatkeep_view::pseudonyms::Mask;
 use futures_util::future::BoxFuture;
 
@@ -43,8 +44,14 @@ pub struct Identification {
 /// Whose request it is; a forged one came from somebody else's page.
 struct IdentifiedCaller {
     caller: Caller,
+    /// Session of a browser, by which it is known.
+    session: Option<Session>,
     forged: bool,
 }
+
+/// Session of a request, for the pages: a form may have its token among its fields.
+#[derive(Clone, Debug)]
+struct RequestSession(Session);
 
 /// Result of [`identify`], for the extractors.
 #[derive(Clone, Debug)]
@@ -60,6 +67,12 @@ pub fn caller(parts: &Parts) -> Result<Caller, HttpError> {
         // No layer ran: nobody is known then.
         None => Err(HttpError::InvalidKey),
     }
+}
+
+/// Returns the session of a request. What is sent in it may be forged: only a form whose token was
+/// checked is of the session.
+pub fn session(parts: &Parts) -> Option<Session> {
+    parts.extensions.get::<RequestSession>().map(|found| found.0.clone())
 }
 
 /// Finds out who calls, counts the request, and leaves the caller to the extractors.
@@ -87,11 +100,12 @@ pub async fn identify(
         let known = identity.is_ok().then_some(request);
         return parts.refused(verdict, known).await;
     }
-    let identity = match identity {
-        Ok(IdentifiedCaller { forged: true, .. }) => Err(HttpError::FORGED),
-        Ok(IdentifiedCaller { caller, .. }) => Ok(caller),
-        Err(error) => Err(error),
-    };
+    let identity = identity.and_then(|IdentifiedCaller { caller, session, forged }| {
+        if let Some(session) = session {
+            request.extensions_mut().insert(RequestSession(session));
+        }
+        if forged { Err(HttpError::FORGED) } else { Ok(caller) }
+    });
     if let Ok(caller) = &identity {
         KnownCaller::of(request.extensions()).set(CallerKind::from(&caller.credential));
     }
@@ -128,7 +142,7 @@ impl Identification {
         limited(told.unwrap_or_else(refusal), verdict)
     }
 
-    /// Returns the secret that [`Self::known`] looks up; `None` without one, or for one that has
+    /// Returns the secret that [`Self::identified`] looks up; `None` without one, or for one that has
     /// no valid form.
     fn secret<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
         if headers.contains_key(AUTHORIZATION) {
@@ -156,11 +170,12 @@ impl Identification {
             && let Some(session) = self.sessions.of_request(headers).await?
         {
             let forged = !self.sessions.allows(method, headers, &session);
-            return Ok(IdentifiedCaller { caller: session.into(), forged });
+            let caller = session.clone().into();
+            return Ok(IdentifiedCaller { caller, session: Some(session), forged });
         }
         let secret = bearer(headers).ok_or(HttpError::InvalidKey)?;
         let caller = self.credentials.caller(secret).await?;
-        Ok(IdentifiedCaller { caller, forged: false })
+        Ok(IdentifiedCaller { caller, session: None, forged: false })
     }
 }
 

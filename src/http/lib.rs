@@ -38,7 +38,7 @@ pub use error_body::ErrorView;
 pub use error_code::ErrorCode;
 pub use etag::{Digest, IfMatch, Prepared, Timed, Versioned, tagged};
 pub use extract::{Body, OptionalBody, Path, Query, is_json};
-pub use identify::{Identification, bearer, caller, identify};
+pub use identify::{Identification, bearer, caller, identify, session};
 pub use large::{LARGE, LargeResponses, Turn, apart};
 pub use layers::served;
 pub use pseudonymous::MaskedBytes;

@@ -113,7 +113,7 @@ pub enum Defect {
     #[error("leaves no time")]
     NoTime,
     /// No scope is chosen.
-    #[error("must contain at least one scope and no duplicates")]
+    #[error("must contain at least one scope")]
     NoScope,
     /// No event is chosen.
     #[error("must contain at least one event")]

@@ -86,7 +86,8 @@ impl Line {
 
     /// Parses a line, or describes its error.
     pub(super) fn read(line: &str) -> Result<Self, String> {
-        // Category and position are sufficient; the error's text could quote a message.
+        // Of what is not JSON, category and position are sufficient. Of other data the error names the
+        // field; it may quote its value to whoever imports the file.
         let broken = |error: serde_json::Error| match error.classify() {
             serde_json::error::Category::Data => format!("not a message: {error}"),
             category => format!("not JSON: {category:?} error at column {}", error.column()),

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use chatkeep_core::time::Timestamp;
 use chatkeep_index::Moment;
 use chrono::{
-    DateTime, Datelike as _, NaiveDate, NaiveDateTime, Offset as _, TimeDelta, TimeZone as _,
-    Timelike as _,
+    DateTime, Datelike as _, NaiveDate, NaiveDateTime, NaiveTime, Offset as _, TimeDelta,
+    TimeZone as _, Timelike as _,
 };
 use chrono_tz::Tz;
 use serde::{Deserialize, Deserializer};
@@ -28,6 +28,11 @@ impl When {
     /// Parses a time or a day; `None` when it is neither.
     pub fn parse(text: &str) -> Option<Self> {
         Moment::parse(text).map(Self)
+    }
+
+    /// Returns the beginning of a day.
+    pub const fn of_day(day: NaiveDate) -> Self {
+        Self(Moment::Local(day.and_time(NaiveTime::MIN)))
     }
 
     /// Returns the end of the error sentence for an invalid time or day.

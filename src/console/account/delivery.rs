@@ -21,7 +21,7 @@ use super::super::sign_in::EmptyForm;
 use super::super::visitor::Visitor;
 use super::webhook_log::status_of;
 use super::webhooks::event;
-use super::{Section, SectionLink, chats, dates, id_of, reach, refused, webhook_path, wrong_with};
+use super::{Section, SectionLink, chats, dates, reach, refused, webhook_path, wrong_with};
 
 #[derive(Template)]
 #[template(path = "console/account/delivery.html", whitespace = "minimize")]
@@ -62,7 +62,7 @@ pub(super) async fn page(
     visitor: Visitor,
     Path((webhook, delivery)): Path<(String, String)>,
 ) -> Result<Response, PageError> {
-    let webhook = id_of(webhook)?;
+    let webhook = WebhookId::from(webhook);
     show(&console, &visitor, (&webhook, &delivery), FormErrors::default()).await
 }
 
@@ -95,7 +95,7 @@ pub(super) async fn redeliver(
     Posted { visitor, .. }: Posted<EmptyForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.scoped::<ManageWebhooks>(&console)?;
-    let webhook: WebhookId = id_of(webhook)?;
+    let webhook = WebhookId::from(webhook);
     match console.services.webhooks.redeliver(&access, &webhook, &delivery).await {
         Ok(again) => {
             let id = delivery_id(&again);

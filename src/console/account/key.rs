@@ -15,6 +15,7 @@ use chrono_tz::Tz;
 use serde::Deserialize;
 
 use super::super::Console;
+use super::super::dates::{NoDay, day_of};
 use super::super::error::PageError;
 use super::super::form::{Done, FormErrors, limit_hint};
 use super::super::frame::{Frame, rendered_as};
@@ -137,8 +138,8 @@ impl KeyForm {
     /// Returns the key that the form asks for; its days begin and end in that zone.
     fn draft(&self, zone: Tz, language: Language) -> Result<KeyDraft, FormErrors> {
         let wrong = |field| FormErrors::in_field(field, language.text("defect-no-day"), language);
-        let end = day_of(&self.end).map_err(|()| wrong("/expiresAt"))?;
-        let since = day_of(&self.since).map_err(|()| wrong("/notBefore"))?;
+        let end = key_day(&self.end).map_err(|NoDay| wrong("/expiresAt"))?;
+        let since = key_day(&self.since).map_err(|NoDay| wrong("/notBefore"))?;
         let end = end.and_then(|day| day.succ_opt());
         let scopes: Vec<_> = self.scope.iter().filter_map(|name| Scope::parse(name)).collect();
         let pseudonyms = self.pseudonyms == "yes";
@@ -157,14 +158,13 @@ impl KeyForm {
     }
 }
 
-/// Parses the value of a date field; `None` for an empty one.
-pub(super) fn day_of(text: &str) -> Result<Option<NaiveDate>, ()> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Ok(None);
+/// Returns the day of a date field of a key; `None` for an empty one.
+fn key_day(text: &str) -> Result<Option<NaiveDate>, NoDay> {
+    let is_near = |day: &NaiveDate| day.year() >= 1970;
+    match day_of(text)? {
+        Some(day) if !is_near(&day) => Err(NoDay),
+        day => Ok(day),
     }
-    let day: NaiveDate = text.parse().map_err(|_| ())?;
-    if (1970..=9999).contains(&day.year()) { Ok(Some(day)) } else { Err(()) }
 }
 
 /// Returns the beginning of a day.

@@ -18,20 +18,15 @@ use super::super::error::PageError;
 use super::super::form::{Done, FormErrors, Posted, Question};
 use super::super::frame::{Frame, rendered};
 use super::super::once::PostedOnce;
-use super::super::visitor::{Asked, Visitor};
+use super::super::visitor::Visitor;
 use super::secret::{NewSecret, Replacement};
 use super::{
-    Confirmation, Section, SectionLink, chats, dated, dates, end_of, id_of, reach, refused,
-    wrong_with,
+    Confirmation, Section, SectionLink, chats, dated, dates, end_of, reach, refused, wrong_with,
 };
 
-/// Keys of a page: as many as a person can have, and some that have ended.
-const LIMIT: u32 = 100;
-
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct KeysQuery {
-    cursor: Option<String>,
-}
+/// Keys of the page: all that a person can have. There are 50 that work, as many that were replaced and
+/// still work, and 100 that have ended.
+const LIMIT: u32 = 200;
 
 #[derive(Template)]
 #[template(path = "console/account/keys.html", whitespace = "minimize")]
@@ -39,7 +34,6 @@ struct KeysPage {
     frame: Frame,
     sections: Vec<SectionLink>,
     keys: Vec<KeyCard>,
-    next: Option<String>,
 }
 
 /// A key in the list.
@@ -70,10 +64,9 @@ pub(super) struct OverlapForm {
 pub(super) async fn page(
     State(console): State<Console>,
     visitor: Visitor,
-    Asked(query): Asked<KeysQuery>,
 ) -> Result<Response, PageError> {
     let access = visitor.scoped::<ManageKeys>(&console)?;
-    let (keys, next) = console.services.keys.page(&access, LIMIT, query.cursor.as_deref()).await?;
+    let (keys, _) = console.services.keys.page(&access, LIMIT, None).await?;
     let (chats, dates) = (chats(&console, &visitor).await?, dates(&console, &visitor).await?);
     let mut cards: Vec<_> = keys.iter().map(|key| KeyCard::of(key, &chats, dates)).collect();
     // The newest first; those that have ended last.
@@ -83,7 +76,6 @@ pub(super) async fn page(
         frame: visitor.frame(visitor.language.text("keys-title")),
         sections: Section::Keys.links(visitor.language),
         keys: cards,
-        next: next.map(|cursor| format!("{}?cursor={cursor}", Section::Keys.path())),
     };
     rendered(&page)
 }
@@ -123,7 +115,7 @@ fn path(key: &KeyId) -> String {
 /// Returns the visitor's key of that id.
 async fn one(console: &Console, visitor: &Visitor, id: String) -> Result<Key, PageError> {
     let access = visitor.scoped::<ManageKeys>(console)?;
-    console.services.keys.one(&access, &id_of(id)?).await.map_err(refused)
+    console.services.keys.one(&access, &id.into()).await.map_err(refused)
 }
 
 pub(super) async fn ask_replace(

@@ -7,6 +7,7 @@
 mod delivery;
 mod key;
 mod keys;
+mod left_chat;
 mod mcp;
 mod overview;
 mod reach;
@@ -127,11 +128,6 @@ fn wrong_with(error: ServiceError, language: Language) -> Result<FormErrors, Pag
         return Err(PageError::NotInAccount);
     }
     FormErrors::of(error, language)
-}
-
-/// Returns an id from an address, which no database holds with U+0000 in it.
-fn id_of<I: From<String>>(text: String) -> Result<I, PageError> {
-    if text.contains('\0') { Err(PageError::NotInAccount) } else { Ok(text.into()) }
 }
 
 /// Chats that a form offers.

@@ -17,7 +17,7 @@ use super::super::form::{Done, Posted};
 use super::super::frame::{Frame, rendered};
 use super::super::labels::size;
 use super::super::visitor::Visitor;
-use super::{Section, SectionLink, dates, name_of};
+use super::{Section, SectionLink, dates, left_chat, name_of};
 
 /// Maximum number of chats in the table.
 const ROWS: usize = 100;
@@ -58,17 +58,29 @@ struct MonthRow {
 
 /// Part of a chat.
 struct ShareRow {
-    /// Name, and path of the settings, where space is freed; no path for a chat that the visitor may not see.
     name: String,
-    href: Option<String>,
+    place: SharePlace,
     messages: i64,
     size: String,
 }
 
+/// Place where the space of a chat is freed.
+enum SharePlace {
+    /// Path of its settings.
+    Settings(String),
+    /// This page, for a chat of that id that the visitor has left.
+    Here(String),
+}
+
+/// Forms of the page: that of the notices, or the end of a backup.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct NoticesForm {
+pub(super) struct AccountForm {
     notices: String,
+    action: String,
+    /// Chat whose backup ends.
+    chat: String,
+    confirmed: String,
 }
 
 pub(super) async fn page(
@@ -97,8 +109,11 @@ pub(super) async fn page(
 
 pub(super) async fn save(
     State(console): State<Console>,
-    Posted { visitor, form }: Posted<NoticesForm>,
+    Posted { visitor, form }: Posted<AccountForm>,
 ) -> Result<Response, PageError> {
+    if form.action == left_chat::UNSUBSCRIBE {
+        return left_chat::end(&console, &visitor, &form.chat, form.confirmed == "yes").await;
+    }
     let access = visitor.scoped::<WriteBackup>(&console)?;
     console.services.account.set_notices(&access, form.notices == "on").await?;
     Ok(Done::Saved.at(Section::Overview.path()))
@@ -180,7 +195,10 @@ impl ShareRow {
         Self {
             name: channel
                 .map_or_else(|| language.text("account-chat-gone"), |one| name_of(one, language)),
-            href: channel.map(|one| format!("{}/settings", channel_path(&one.id))),
+            place: match channel {
+                Some(one) => SharePlace::Settings(format!("{}/settings", channel_path(&one.id))),
+                None => SharePlace::Here(share.usage.channel.to_string()),
+            },
             messages: share.usage.message_count,
             size: stored(share.counted()),
         }

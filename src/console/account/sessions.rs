@@ -13,7 +13,7 @@ use super::super::error::PageError;
 use super::super::form::{Done, Posted};
 use super::super::frame::{Frame, rendered};
 use super::super::visitor::Visitor;
-use super::{Section, SectionLink, dated, dates, id_of, refused};
+use super::{Section, SectionLink, dated, dates, refused};
 
 #[derive(Template)]
 #[template(path = "console/account/sessions.html", whitespace = "minimize")]
@@ -84,6 +84,6 @@ pub(super) async fn end(
         let cookie = [(header::SET_COOKIE, console.sessions.end(&own).await?)];
         return Ok((AppendHeaders(cookie), Redirect::to("/console/sign-in")).into_response());
     }
-    sessions.end_one(&own, &id_of(form.session)?).await.map_err(refused)?;
+    sessions.end_one(&own, &form.session.into()).await.map_err(refused)?;
     Ok(Done::SignedOut.at(Section::Sessions.path()))
 }

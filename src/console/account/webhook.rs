@@ -23,7 +23,7 @@ use super::secret::Replacement;
 use super::webhook_log::{DeliveryRow, LogOption, LogQuery};
 use super::webhooks::WebhookCard;
 use super::{
-    Confirmation, Section, SectionLink, chats, dated, dates, id_of, refused, webhook_form, webhook_path,
+    Confirmation, Section, SectionLink, chats, dated, dates, refused, webhook_form, webhook_path,
     wrong_with,
 };
 
@@ -63,7 +63,7 @@ pub(super) async fn page(
 /// Returns the visitor's webhook of that id.
 async fn one(console: &Console, visitor: &Visitor, id: String) -> Result<Webhook, PageError> {
     let access = visitor.scoped::<ManageWebhooks>(console)?;
-    console.services.webhooks.one(&access, &id_of(id)?).await.map_err(refused)
+    console.services.webhooks.one(&access, &id.into()).await.map_err(refused)
 }
 
 async fn show(

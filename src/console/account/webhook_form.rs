@@ -23,7 +23,7 @@ use super::super::visitor::Visitor;
 use super::reach::{ChatChoice, SentChats, chosen};
 use super::secret::NewSecret;
 use super::webhooks::{WebhookCard, event, limits};
-use super::{Section, SectionLink, dates, id_of, offered_chats, refused, webhook_path, wrong_with};
+use super::{Section, SectionLink, dates, offered_chats, refused, webhook_path, wrong_with};
 
 /// Webhook as the form sends it.
 #[derive(Debug, Default, Deserialize)]
@@ -105,7 +105,7 @@ pub(super) async fn edit_page(
     Path(id): Path<String>,
 ) -> Result<Response, PageError> {
     let access = visitor.scoped::<ManageWebhooks>(&console)?;
-    let webhook = console.services.webhooks.one(&access, &id_of(id)?).await.map_err(refused)?;
+    let webhook = console.services.webhooks.one(&access, &id.into()).await.map_err(refused)?;
     let form = WebhookForm::of(&webhook);
     show(&console, &visitor, Subject::Present(&webhook), (form, FormErrors::default())).await
 }
@@ -192,7 +192,7 @@ pub(super) async fn save(
 ) -> Result<Response, PageError> {
     let access = visitor.scoped::<ManageWebhooks>(&console)?;
     let webhooks = &console.services.webhooks;
-    let webhook = webhooks.one(&access, &id_of(id)?).await.map_err(refused)?;
+    let webhook = webhooks.one(&access, &id.into()).await.map_err(refused)?;
     let expected = Some(&*form.version).filter(|version| !version.is_empty());
     let errors = match form.draft(visitor.language) {
         Ok(draft) => match webhooks.change(&access, &webhook.id, changes(draft), expected).await {

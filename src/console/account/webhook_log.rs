@@ -7,8 +7,8 @@ use chatkeep_view::segment;
 use serde::Deserialize;
 use url::form_urlencoded;
 
-use super::super::dates::Dates;
-use super::key::{beginning, day_of};
+use super::super::dates::{Dates, day_of};
+use super::key::beginning;
 use super::webhooks::{event, events};
 
 /// Deliveries of a page.

@@ -12,6 +12,7 @@ use chatkeep_view::when::When;
 
 use super::super::Console;
 use super::super::channel::{Heading, dates};
+use super::super::dates::day_of;
 use super::super::error::PageError;
 use super::super::form::{Done, FormErrors, Question};
 use super::super::job;
@@ -123,8 +124,8 @@ impl SettingsAction<'_> {
     pub(super) async fn delete(&self) -> Result<Response, SettingsRefusal> {
         let access = self.visitor.channel::<Owner, WriteBackup>(self.console, self.channel).await?;
         let wrong = || self.wrong("before", "settings-before-invalid");
-        let day: chrono::NaiveDate = self.form.before.trim().parse().map_err(|_| wrong())?;
-        let before = When::parse(&day.to_string()).ok_or_else(wrong)?;
+        let day = day_of(&self.form.before).ok().flatten().ok_or_else(wrong)?;
+        let before = When::of_day(day);
         let (path, deletion) = (settings_path(access.channel()), &self.console.services.deletion);
         if self.form.confirmed == "yes" {
             let job =

@@ -133,8 +133,8 @@ impl Limiter {
         }))
     }
 
-    /// Takes one request of `caller`, whose name begins with its kind (`key:…`, `session:…`,
-    /// `grant:…`, `user:…`, `address:…`), so that kinds never share a bucket. Never waits.
+    /// Takes one request of `caller`. Where callers are of several kinds, the name begins with its
+    /// kind (`secret:…`, `address:…`), so that kinds never share a bucket. Never waits.
     pub fn take(&self, caller: &str) -> RateDecision {
         self.take_bytes(caller.as_bytes())
     }

@@ -113,6 +113,24 @@ async fn no_address_has_the_character_that_databases_refuse() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_field_of_a_form_has_the_character_that_databases_refuse() {
+    let scene = Scene::new().await;
+    for route in routes().into_iter().filter(|route| route.posts) {
+        for field in ["action", "anything"] {
+            let form = [("csrf", "csrf-Uowner"), (field, "a\0")];
+            let page = scene.post(&route.path(), "Uowner", &form, &[]).await;
+            assert_eq!(page.status, StatusCode::BAD_REQUEST, "{}: {}", route.pattern, page.body);
+            assert!(page.body.contains("This link does not work"), "{}", page.body);
+        }
+    }
+    // What is no table is said beside its field.
+    let form = [("csrf", "csrf-Uowner"), ("csv", "PK\0")];
+    let path = format!("/c/{GROUP}/assistant/rules/import");
+    let page = scene.post(&path, "Uowner", &form, &[]).await;
+    assert!(page.body.contains("This is not a CSV table."), "{}", page.body);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_form_needs_the_token_of_its_session() {
     let scene = Scene::new().await;
     let foreign = [("origin", "https://evil.example"), ("sec-fetch-site", "cross-site")];

@@ -114,3 +114,21 @@ async fn what_is_wrong_with_a_key_is_said_beside_its_field_in_every_language() {
     }
     assert!(scene.open(KEYS).await.body.contains("No keys yet"));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_keys_are_on_one_page_the_newest_first_and_ended_ones_last() {
+    let scene = Scene::new().await;
+    shown(&scene.submit("/console/account/keys/new", &READING).await);
+    let older = "
+        INSERT INTO api_keys (key_id, hash, mask, user_id, name, scopes, created_at, expires_at)
+        WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 120)
+        SELECT 'key_' || n, 'hash' || n, 'mask', user_id, 'older ' || n, scopes, n,
+               CASE WHEN n % 2 = 0 THEN n + 1 END
+        FROM numbers, api_keys WHERE name = 'My model'";
+    scene.stack.sql(older.to_owned()).await;
+    let page = scene.open(KEYS).await.body;
+    let names =
+        ["My model", "older 119", "older 117", "older 1", "older 120", "older 118", "older 2"];
+    let places = names.map(|name| page.find(&format!(">{name}<")));
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}: {page}");
+}

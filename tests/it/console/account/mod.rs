@@ -7,14 +7,14 @@ mod webhooks;
 
 use chatkeep_core::id::{ChannelId, SessionId, UserId};
 use chatkeep_core::role::Scope;
-use chatkeep_store::{NewGrant, NewSession, SignedIn, Tokens};
+use chatkeep_store::{NewGrant, NewSession, PresenceEvidenceKind, SignedIn, Tokens};
 use reqwest::StatusCode;
 
 use super::pages::{key, settled};
 use super::rules::send;
 use super::{GROUP, Page, Scene, now, secret};
 use crate::harness::http;
-use crate::store::at;
+use crate::store::{at, item};
 
 const KEYS: &str = "/console/account/keys";
 const WEBHOOKS: &str = "/console/account/webhooks";
@@ -204,6 +204,37 @@ async fn plan_usage_and_notices_are_in_the_overview() {
     assert!(scene.open("/console/account").await.body.contains("You have the largest plan."));
     let menu = scene.open("/console").await.body;
     assert!(menu.contains("href=\"/console/account\""));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_has_left_a_chat_ends_its_backup_here() {
+    let scene = Scene::new().await;
+    let (group, member) = (ChannelId::from(GROUP), UserId::from("Umember"));
+    let accounts = scene.store.accounts();
+    accounts.subscribe(&group, &member, now()).await.unwrap();
+    let left = item(GROUP, now().millis(), PresenceEvidenceKind::Left(member.clone()));
+    scene.store.members().record_presence(&[left], now()).await.unwrap();
+    let backs_up = async || {
+        let only = Some(std::slice::from_ref(&group));
+        !accounts.subscriptions(&member, only, None, 1).await.unwrap().is_empty()
+    };
+    let path = "/console/account";
+    let page = scene.page(path, Some("Umember"), "en").await.body;
+    let row = between(between(&page, "id=\"by-chat\"", "</section>"), "<tbody>", "</tbody>");
+    assert!(row.contains("A chat you are no longer in") && !row.contains("週末"), "{row}");
+    assert!(row.contains(&format!("name=\"chat\" value=\"{GROUP}\"")), "{row}");
+    let form = [("action", "unsubscribe"), ("chat", GROUP), ("confirmed", "yes")];
+    // Somebody without one is told nothing.
+    for form in [&form[..], &form[..2]] {
+        assert_eq!(send(&scene, path, "Ustranger", form).await.status, StatusCode::NOT_FOUND);
+    }
+    let asked = send(&scene, path, "Umember", &form[..2]).await;
+    assert!(asked.body.contains("Stop backing up this chat?"), "{}", asked.body);
+    assert!(asked.body.contains(&format!("value=\"{GROUP}\"")) && backs_up().await);
+    let ended = send(&scene, path, "Umember", &form).await;
+    assert_eq!((ended.status, backs_up().await), (StatusCode::SEE_OTHER, false));
+    let page = scene.page(ended.location(), Some("Umember"), "en").await.body;
+    assert!(page.contains("Saved.") && !page.contains("no longer in"), "{page}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
