@@ -222,7 +222,10 @@ mod tests {
         assert_eq!(envelopes(&body("1", FEW_EVENTS)).len(), FEW_EVENTS);
         assert!(WebhookBody::parse(body("1", FEW_EVENTS + 1).as_bytes()).is_err());
         let event = r#"{"webhookEventId":"01","source":{"type":"group","groupId":"C1"}}"#;
-        assert_eq!(WebhookBody::parse(body(event, 30_000).as_bytes()).unwrap().events.len(), 30_000);
+        assert_eq!(
+            WebhookBody::parse(body(event, 30_000).as_bytes()).unwrap().events.len(),
+            30_000
+        );
     }
 
     #[test]
