@@ -1,5 +1,5 @@
-//! Types, languages and encodings that callers accept: lists of names with weights, in which the most specific name decides
-//! (RFC 9110, section 12.5).
+//! Types, languages and encodings that callers accept: lists of names with weights, in which the
+//! most specific name decides (RFC 9110, section 12.5).
 
 use axum::http::{HeaderMap, HeaderName, header};
 

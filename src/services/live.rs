@@ -152,8 +152,8 @@ impl LiveService {
     }
 
     /// Returns a stream with an item whenever the channel has news; it ends when the caller may no
-    /// longer read them or has signed out, when the process stops, and after ten minutes. With the position of a page
-    /// or of an earlier stream, news since then come first.
+    /// longer read them or has signed out, when the process stops, and after ten minutes. With the
+    /// position of a page or of an earlier stream, news since then come first.
     ///
     /// # Errors
     /// [`ServiceError::Unavailable`] when there are too many followers, or too many of this user.

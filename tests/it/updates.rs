@@ -289,8 +289,8 @@ fn later(checksum: &str) -> String {
     )
 }
 
-/// Changes that the next version may make while processes of this one run: new tables, and new columns that
-/// are nullable or have a default, in every table.
+/// Changes that the next version may make while processes of this one run: new tables, and new
+/// columns that are nullable or have a default, in every table.
 const EXPAND: &str = "
     DO $$ DECLARE t record; BEGIN
         FOR t IN SELECT relname FROM pg_class

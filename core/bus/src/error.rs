@@ -34,7 +34,8 @@ pub enum BusError {
     /// No reply about that topic of [`pubsub`](crate::pubsub) came in time.
     #[error("no reply on topic {0} within the timeout")]
     RequestTimeout(&'static str),
-    /// A message of [`pubsub`](crate::pubsub) about that topic has more than [`MAX_PUBSUB_BYTES`](crate::pubsub::MAX_PUBSUB_BYTES) bytes.
+    /// A message of [`pubsub`](crate::pubsub) about that topic has more than
+    /// [`MAX_PUBSUB_BYTES`](crate::pubsub::MAX_PUBSUB_BYTES) bytes.
     #[error("a message for topic {0} is too large")]
     TooLarge(&'static str),
     /// A message has more bytes than the bus can ever take: to publish it again is in vain.

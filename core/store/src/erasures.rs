@@ -149,8 +149,8 @@ const TABLES: [LedgerTable; 7] = [
 const OPT_OUT: &str = "
     INSERT INTO opt_outs (user_id, channel_id, at, opted_out) VALUES ($1, $2, $3, $4)
     ON CONFLICT (user_id, channel_id, at) DO NOTHING";
-/// Switches earlier texts off as [`ChannelStore::set_earlier_texts`](crate::ChannelStore) does, where that
-/// is not known yet.
+/// Switches earlier texts off as [`ChannelStore::set_earlier_texts`](crate::ChannelStore) does,
+/// where that is not known yet.
 const END_EARLIER_TEXTS: &str = "
     UPDATE channels SET keep_earlier_texts = FALSE, erase_earlier_texts = TRUE,
                         earlier_texts_ended_at = $2

@@ -155,7 +155,8 @@ fn breaks_file(code: i32) -> bool {
 }
 
 /// Returns `true` for a session that the server ended with its error, as after a timeout within a
-/// transaction, for a server that became a standby, whose successor has the same address, and for prepared statements that the session has lost, has twice, or has for another schema.
+/// transaction, for a server that became a standby, whose successor has the same address, and for
+/// prepared statements that the session has lost, has twice, or has for another schema.
 fn breaks_session(error: &PgDatabaseError) -> bool {
     if matches!(error.severity(), PgSeverity::Fatal | PgSeverity::Panic) {
         return true;

@@ -57,8 +57,9 @@ impl NameFetcher {
         self
     }
 
-    /// Fetches names of people and chats from the platform that are missing or old. Best effort: what
-    /// fails, or is not there in time, is fetched with a later event or by [`MissingNames`](super::MissingNames).
+    /// Fetches names of people and chats from the platform that are missing or old. Best effort:
+    /// what fails, or is not there in time, is fetched with a later event or by
+    /// [`MissingNames`](super::MissingNames).
     pub(super) async fn refresh(
         &self,
         events: &[Event],

@@ -2,9 +2,9 @@
 //! to insert their rows and events, which nobody has to wait for.
 //!
 //! The channels are [shared](channel_locks) first: whoever erases, unsends or subscribes locks them
-//! alone, and waits or is waited for. Rows are inserted in the order of their keys. Only then the counters of channels and
-//! users are locked, as everybody locks them; a quota that others have nearly filled meanwhile takes
-//! all of it back. SQLite has one writer at a time anyway.
+//! alone, and waits or is waited for. Rows are inserted in the order of their keys. Only then the
+//! counters of channels and users are locked, as everybody locks them; a quota that others have
+//! nearly filled meanwhile takes all of it back. SQLite has one writer at a time anyway.
 
 use std::collections::BTreeSet;
 

@@ -227,10 +227,11 @@ impl SavedSearchStore<'_> {
         Ok(true)
     }
 
-    /// Sets the properties of a saved search, if they are still as in `known`. With another query or other channels, and when it is
-    /// enabled again, it begins anew: what was logged before is not reported. What was reported for another
-    /// query or other channels counts no more: a message that is edited then may be reported again, by
-    /// the new query. The rows about those hits go later.
+    /// Sets the properties of a saved search, if they are still as in `known`. With another query
+    /// or other channels, and when it is enabled again, it begins anew: what was logged before is
+    /// not reported. What was reported for another query or other channels counts no more: a
+    /// message that is edited then may be reported again, by the new query. The rows about those
+    /// hits go later.
     ///
     /// # Errors
     /// Returns an error when the database fails.

@@ -113,8 +113,9 @@ impl WebhookStore<'_> {
         Ok(WebhookMade::Done)
     }
 
-    /// Sets the properties of a webhook, if those that its owner sets are still as in `known`. Its bounds are narrowed by those of the caller, never
-    /// widened; one whose key has ended and that is enabled again ends with the caller's key.
+    /// Sets the properties of a webhook, if those that its owner sets are still as in `known`. Its
+    /// bounds are narrowed by those of the caller, never widened; one whose key has ended and that
+    /// is enabled again ends with the caller's key.
     ///
     /// # Errors
     /// Returns an error when the database fails.

@@ -21,7 +21,8 @@ pub struct DeliveryFilter<'a> {
     pub bounds: &'a Bounds,
     /// Status of the deliveries.
     pub status: Option<DeliveryStatus>,
-    /// Name of the kind of their events: of an [`OutboxEventKind`](crate::OutboxEventKind), or [`TEST_EVENT`](crate::TEST_EVENT).
+    /// Name of the kind of their events: of an [`OutboxEventKind`](crate::OutboxEventKind), or
+    /// [`TEST_EVENT`](crate::TEST_EVENT).
     pub event: Option<&'a str>,
     /// Earliest time of creation.
     pub from: Option<Timestamp>,
