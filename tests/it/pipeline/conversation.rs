@@ -153,7 +153,7 @@ fn check_messages(picture: &StateSnapshot, said: &Said) {
 
 fn check(picture: &StateSnapshot, all: &[Value]) {
     picture.assert_counted(all);
-    let said = ["9-18", "be kind\n別吵", "歡迎 Kim, Lee to Test 測試"];
+    let said = ["9-18", "be kind\n別吵", "歡迎 Kim、Lee to Test 測試"];
     assert_eq!(picture.bot_messages(), said);
     assert_eq!((picture.hits("9-18"), picture.hits("ask me")), (1, 0));
     let names: Vec<_> =
