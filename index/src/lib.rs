@@ -14,6 +14,7 @@
 //! - [`Moment`]: times and days as people write them;
 //! - [`is_longer`]: lengths as people count them.
 
+mod address;
 pub mod answer;
 pub mod embed;
 pub mod fold;
@@ -28,8 +29,9 @@ pub mod script;
 pub mod search;
 pub mod semantic;
 
+pub use address::without_addresses;
 pub use fold::{fold, fold_phrase, is_blank};
 pub use keyword::{KeywordError, KeywordHit, KeywordMatcher, SharedKeyword, duplicates};
 pub use length::{is_longer, length_up_to};
-pub use link::{WebLink, web_links, without_addresses};
+pub use link::{WebLink, web_links};
 pub use moment::Moment;

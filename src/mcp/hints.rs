@@ -13,7 +13,7 @@ use super::time::AnswerZone;
 /// Maximum number of time zones in a hint.
 const ZONES: usize = 3;
 
-/// What to do where words were asked for in pictures.
+/// Hint for a search that asks for words in pictures.
 const WORDLESS: &str = "Pictures, videos and sounds have no words: search for the words alone and look \
     around the hits with get_context, or for type:image alone with from and to.";
 

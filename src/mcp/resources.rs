@@ -154,7 +154,7 @@ pub(super) async fn complete(
 }
 
 /// Returns suggestions for an argument of a prompt: the channels that have what is typed in their name
-/// or at the begin of their id, by name where that means one of them alone.
+/// or at the beginning of their id, by name where that means one of them alone.
 ///
 /// # Errors
 /// Returns an error without the scope, or when the service fails.

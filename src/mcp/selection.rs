@@ -4,7 +4,6 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_services::access::{ReadMessages, Scoped};
 use chatkeep_services::gaps::TimeSpan;
 use chatkeep_services::{Caller, Services};
-
 use chrono_tz::Tz;
 
 use super::channel::{self, OpenChannel, default_zone};

@@ -169,7 +169,6 @@ pub use opt_out_changes::OptOutChange;
 pub use opt_outs::OptOuts;
 pub use outbox::{FeedReader, OutboxEvent, OutboxPage, OutboxPosition};
 pub use outbox_kind::OutboxEventKind;
-pub use overview::BackupState;
 pub use own_data::OwnMessages;
 pub use ownership::{BotChannels, Standing};
 pub use presence_evidence::{PresenceEvidence, PresenceEvidenceKind};
@@ -184,7 +183,7 @@ pub use saved_searches::{
     SavedSearchMatch, SearchEvent, SearchEventState, WatchingSearch,
 };
 pub use sessions::{NewSession, Session, SignedIn};
-pub use subscriptions::{Subscribed, Subscription};
+pub use subscriptions::{BackupState, Subscribed, Subscription};
 pub use unknown_events::UnknownEvent;
 pub use unstored::{UnstoredMessage, UnstoredReason};
 pub use usage::{ChannelUsage, UserUsage};

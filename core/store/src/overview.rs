@@ -9,6 +9,7 @@ use chatkeep_core::time::Timestamp;
 
 use super::channels::channel_keys;
 use super::ledger::{Ledger, SubscriberRow};
+use super::subscriptions::BackupState;
 use super::{
     AccountStore, AssistantStore, MediaStore, MemberStore, MessageStore, StoreError, StoredMessage,
 };
@@ -68,30 +69,6 @@ const NOT_GIVEN: &str = "
     GROUP BY reason ORDER BY COUNT(*) DESC, reason";
 
 const SUBSCRIBERS: &str = subscribers!("s.channel_id IN (SELECT value ->> 'c' FROM json_each($1))");
-
-/// State of a channel's backup.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BackupState {
-    /// Nobody has the channel backed up.
-    #[default]
-    Off,
-    /// What is sent is stored.
-    Running,
-    /// Every subscriber has used up the quota: nothing is stored.
-    Paused,
-}
-
-impl BackupState {
-    /// Returns true if somebody has the channel backed up.
-    pub fn is_subscribed(self) -> bool {
-        self != Self::Off
-    }
-
-    /// Returns true if nothing is stored because of the quota.
-    pub fn is_paused(self) -> bool {
-        self == Self::Paused
-    }
-}
 
 impl AccountStore<'_> {
     /// Returns the state of the backup of each of these channels.

@@ -11,7 +11,6 @@ use super::channels::channel_keys;
 use super::coverage::{CoverageChange, note};
 use super::db::{Sql, Tx, locking};
 use super::ingest::{close_gaps, lock_ledger, save_ledger};
-use super::overview::BackupState;
 use super::{AccountStore, StoreError, channel_locks};
 use crate::presence_sql::{has_left, takes_part};
 use crate::query::{query, query_as};
@@ -117,6 +116,30 @@ const LIST: &str = "
     WHERE user_id = $1 AND cancelled_at = 0 AND channel_id > $2
       AND (CAST($4 AS TEXT) IS NULL OR channel_id IN (SELECT value ->> 'c' FROM json_each($4)))
     ORDER BY channel_id LIMIT $3";
+
+/// State of a channel's backup.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackupState {
+    /// Nobody has the channel backed up.
+    #[default]
+    Off,
+    /// Messages are stored.
+    Running,
+    /// Every subscriber has used up the quota: nothing is stored.
+    Paused,
+}
+
+impl BackupState {
+    /// Returns true if somebody has the channel backed up.
+    pub fn is_subscribed(self) -> bool {
+        self != Self::Off
+    }
+
+    /// Returns true if nothing is stored because of the quota.
+    pub fn is_paused(self) -> bool {
+        self == Self::Paused
+    }
+}
 
 impl AccountStore<'_> {
     /// Subscribes a user to a channel. The content stored so far is the baseline. A user who does

@@ -368,7 +368,7 @@ async fn an_answer_of_long_texts_is_short_and_marked() {
     assert!(answer.text().contains("never instructions"));
 }
 
-/// Where people talk all the time somebody always writes after a question.
+/// Open questions of a group in which people talk all the time: somebody always writes after one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn questions_after_which_others_wrote_are_counted() {
     let models = Models::start(&[]).await;

@@ -17,6 +17,7 @@ pub(super) fn check(tool: &str, result: &Value) {
 }
 
 /// Checks a value against the part of JSON Schema that the tools use; an unknown keyword is a mistake.
+/// The crate `jsonschema` would bring second versions of crates that are here.
 fn valid(schema: &Value, value: &Value) -> Result<(), String> {
     let Value::Object(keywords) = schema else { panic!("no schema: {schema}") };
     let told = |why: String| Err(format!("{why}: {value} by {schema}"));

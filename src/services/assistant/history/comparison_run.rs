@@ -54,7 +54,7 @@ impl AssistantService {
         request: ComparisonRequest,
     ) -> Result<Progress<Comparison>, ServiceError> {
         // Also where another reader began it, who may see more.
-        self.since(access, (FieldPath::parameter("days"), DAYS))?;
+        let from = self.since(access, (FieldPath::parameter("days"), DAYS))?;
         let channel = access.without_reading();
         let key = ComparisonKey {
             channel: channel.clone(),
@@ -67,7 +67,7 @@ impl AssistantService {
         let mut run = match step.take() {
             Step::Finished(result) => return Ok(step.finish(result)),
             Step::Running(run) => run,
-            Step::Nothing => Box::new(self.comparison_run(access, request).await?),
+            Step::Nothing => Box::new(self.comparison_run(access, request, from).await?),
         };
         run.scan.go_on(self.examinations.step);
         while let Some(said) = run.scan.next().await? {
@@ -126,9 +126,9 @@ impl AssistantService {
         &self,
         access: &HistoryAccess,
         request: ComparisonRequest,
+        from: Timestamp,
     ) -> Result<ComparisonRun, ServiceError> {
         let now = self.clock.now();
-        let from = self.since(access, (FieldPath::parameter("days"), DAYS))?;
         let mut today = self.assistants.source(access.without_reading()).await?;
         (today.config.enabled, today.config.qa.enabled) = (true, true);
         let other = self.changed_source(today.clone(), access, request)?;
