@@ -88,15 +88,32 @@ impl Registration {
         let health = health.clone();
         let is_shared = true;
         let mut registration = Self { store, bus, bus_reading, blobs, health, process, is_shared };
-        let known = registration.read_media_store().await;
-        known.map_err(|other| PreflightError(other.to_string()))?;
-        registration.wait_for_agreement().await?;
+        registration.register().await?;
         registration.end_dead_requests().await?;
-        // Others may have stored files elsewhere meanwhile.
-        let known = registration.read_media_store().await;
-        known.map_err(|other| PreflightError(other.to_string()))?;
         registration.record_media_store().await?;
         Ok(registration)
+    }
+
+    /// Registers this process with the media store that it finds afterwards, too: others may have stored
+    /// files elsewhere meanwhile, and it may answer now, or no longer.
+    async fn register(&mut self) -> anyhow::Result<()> {
+        self.find_media_store().await?;
+        loop {
+            self.wait_for_agreement().await?;
+            let registered = self.process.shared.get(MEDIA).cloned();
+            self.find_media_store().await?;
+            if self.process.shared.get(MEDIA) == registered.as_ref() {
+                break;
+            }
+        }
+        if self.is_identified() {
+            self.blobs.unbar();
+        }
+        Ok(())
+    }
+
+    async fn find_media_store(&mut self) -> Result<(), PreflightError> {
+        self.read_media_store().await.map_err(|other| PreflightError(other.to_string()))
     }
 
     pub(super) fn id(&self) -> &str {
@@ -140,42 +157,40 @@ impl Registration {
         self.store.idempotency().end_dead_requests().await
     }
 
-    /// Adds the media store's identity, unless it cannot be reached: the rest runs without it, and
-    /// nothing is stored, read or deleted there until it is known. Returns true once it is.
+    /// Adds the media store's identity, or removes it if it cannot be reached: the rest runs without
+    /// it, and nothing is stored, read or deleted there until it is known and compared.
     ///
     /// # Errors
     /// [`OtherMediaStore`] if the files of the database are in another one.
-    async fn read_media_store(&mut self) -> Result<bool, OtherMediaStore> {
+    async fn read_media_store(&mut self) -> Result<(), OtherMediaStore> {
         let identified = media_store::identify(&self.store, &self.blobs);
-        match tokio::time::timeout(TIMEOUT, identified).await {
-            Ok(Ok(identity)) => {
-                self.process.shared.insert(MEDIA.to_owned(), identity);
-                return Ok(true);
-            }
-            Ok(Err(MediaStoreError::Other(other))) => {
-                self.process.shared.remove(MEDIA);
-                self.blobs.bar();
-                return Err(other);
-            }
-            Ok(Err(error)) => {
-                log_failure!(warn, &error, "cannot identify the media store yet");
-            }
-            Err(_) => warn!("cannot identify the media store yet: it does not answer"),
+        let identified = tokio::time::timeout(TIMEOUT, identified).await;
+        if let Ok(Ok(identity)) = identified {
+            self.process.shared.insert(MEDIA.to_owned(), identity);
+            return Ok(());
         }
+        self.process.shared.remove(MEDIA);
         self.blobs.bar();
-        Ok(false)
+        match identified {
+            Ok(Err(MediaStoreError::Other(other))) => return Err(other),
+            Ok(Err(error)) => log_failure!(warn, &error, "cannot identify the media store yet"),
+            _ => warn!("cannot identify the media store yet: it does not answer"),
+        }
+        Ok(())
+    }
+
+    /// Returns true if the identity of the media store is known.
+    fn is_identified(&self) -> bool {
+        self.process.shared.contains_key(MEDIA)
     }
 
     /// Reads the identity of a media store that could not be reached at the start. Another one than
     /// that of the database is a problem of this process until somebody mounts the right one.
     async fn read_late(&mut self) -> bool {
-        match self.read_media_store().await {
-            Ok(is_known) => is_known,
-            Err(other) => {
-                self.health.raise(PART, other.to_string());
-                false
-            }
+        if let Err(other) = self.read_media_store().await {
+            self.health.raise(PART, other.to_string());
         }
+        self.is_identified()
     }
 
     /// Records the media store as that of the database, if it is known.
@@ -218,7 +233,7 @@ impl Registration {
     /// Sends heartbeats until `stop` is cancelled, then records the end of this process.
     pub(super) async fn run(mut self, replica: Option<Replica>, stop: CancellationToken) {
         let mut watch = replica.as_ref().map(Replica::watch);
-        let mut is_compared = self.process.shared.contains_key(MEDIA);
+        let mut is_compared = self.is_identified();
         // Others may start while this process is not registered: paused, or without a database.
         let (mut is_equal, mut beat_at) = (true, Instant::now());
         let mut bus_read_at = Instant::now();

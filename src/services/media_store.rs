@@ -7,6 +7,7 @@ use std::fmt;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_blobs::{BlobError, Blobs};
+use chatkeep_core::random::random_name;
 use chatkeep_store::{Store, StoreError};
 
 /// Number of files that are looked for in a media store without an identity.
@@ -166,7 +167,16 @@ pub async fn identify(store: &Store, blobs: &Blobs) -> Result<String, MediaStore
         // Another database may have been faster.
         check_owner(store, blobs).await?;
     }
-    Ok(blobs.identity().await?)
+    identity(store, blobs).await
+}
+
+/// Returns the identity of a media store; creates one if it has none.
+async fn identity(store: &Store, blobs: &Blobs) -> Result<String, MediaStoreError> {
+    if let Some(known) = blobs.known_identity().await? {
+        return Ok(known);
+    }
+    let proposal = store.media().propose_identity(&random_name()).await?;
+    Ok(blobs.identity(proposal).await?)
 }
 
 /// Records that the files of a database are in the media store of that identity.
@@ -188,7 +198,7 @@ pub async fn record(store: &Store, identity: &str) -> Result<(), StoreError> {
 /// Returns an error when one of them fails.
 #[boxed]
 pub async fn adopt(store: &Store, blobs: &Blobs) -> Result<(), MediaStoreError> {
-    let identity = blobs.identity().await?;
+    let identity = identity(store, blobs).await?;
     blobs.set_owner(store.processes().store_id().await?).await?;
     Ok(record(store, &identity).await?)
 }

@@ -357,13 +357,14 @@ async fn a_bucket_that_is_not_ours_is_not_ready() {
 
 async fn the_identity_is_given_once(fixture: Fixture) {
     let blobs = &fixture.blobs;
+    let identity = async |n: u32| blobs.identity(format!("m{n}")).await;
     assert_eq!(blobs.known_identity().await.unwrap(), None);
     let mut all = vec![];
     if fixture.s3.is_some() {
         // The server of this test looks first and writes then, so it is asked one by one.
-        all.push(blobs.identity().await.unwrap());
+        all.push(identity(9).await.unwrap());
     }
-    let others = (0..4).map(|_| blobs.identity());
+    let others = (0..4).map(identity);
     all.extend(futures_util::future::try_join_all(others).await.unwrap());
     assert!(!all[0].is_empty() && all.iter().all(|one| *one == all[0]), "{all:?}");
     assert_eq!(blobs.known_identity().await.unwrap(), Some(all[0].clone()));
@@ -389,7 +390,7 @@ async fn while_barred_nothing_is_stored_read_or_deleted(fixture: Fixture) {
     assert!(blobs.availability().is_away());
     // What identifies it can be asked all the same.
     assert!(blobs.holds(&id).await.unwrap());
-    assert!(blobs.identity().await.is_ok() && blobs.known_identity().await.is_ok());
+    assert!(blobs.identity("m1".to_owned()).await.is_ok() && blobs.known_identity().await.is_ok());
     blobs.unbar();
     let listed = blobs.list().try_collect::<Vec<_>>().await.unwrap();
     assert_eq!(listed, std::slice::from_ref(&id));
@@ -402,10 +403,11 @@ async fn while_barred_nothing_is_stored_read_or_deleted(fixture: Fixture) {
 async fn a_bucket_without_conditional_writes_has_an_identity() {
     let mut s3 = S3::without_conditions();
     let blobs = s3.blobs();
-    let identity = blobs.identity().await.unwrap();
-    assert_eq!(s3.blobs().identity().await.unwrap(), identity);
+    let identity = async |blobs: &Blobs, new: &str| blobs.identity(new.to_owned()).await;
+    assert_eq!(identity(&blobs, "m1").await.unwrap(), "m1");
+    assert_eq!(identity(&s3.blobs(), "m2").await.unwrap(), "m1");
     s3.kill();
-    let other = S3::without_conditions().blobs().identity().await.unwrap();
-    assert_ne!(other, identity, "another bucket is another store");
-    assert!(blobs.identity().await.unwrap_err().is_transient());
+    let other = identity(&S3::without_conditions().blobs(), "m2").await.unwrap();
+    assert_eq!(other, "m2", "another bucket is another store");
+    assert!(identity(&blobs, "m3").await.unwrap_err().is_transient());
 }

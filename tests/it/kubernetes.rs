@@ -1,5 +1,6 @@
 //! The objects of `deploy/kubernetes`: rendered and checked without a cluster, and their containers
-//! as processes of this machine, on a NATS cluster with the shipped settings, PostgreSQL and S3.
+//! as processes of this machine, on a NATS cluster of the named version with the shipped settings,
+//! PostgreSQL and S3.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -14,7 +15,7 @@ use tempfile::TempDir;
 use crate::harness::postgres::{Postgres, TestDb};
 use crate::harness::process::{Process, Program};
 use crate::harness::s3::S3;
-use crate::harness::wait::{DEADLINE, until};
+use crate::harness::wait::{DEADLINE, until, until_is};
 use crate::harness::{http, ports, scratch};
 use crate::pipeline::conversation::emulator;
 use crate::stack::{SECRET, TOKEN};
@@ -22,6 +23,8 @@ use crate::stack::{SECRET, TOKEN};
 /// Timeout of rendering, long enough for a loaded machine.
 const RENDERING: Duration = Duration::from_mins(5);
 const PASSWORD: &str = "n0123456789abcdef";
+/// The server of the pods.
+const NATS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/nats/.venv/bin/nats-server");
 /// Folders inside the containers.
 const SECRETS: &str = "/etc/chatkeep-secrets/";
 const SETTINGS: &str = "/etc/chatkeep/chatkeep.toml";
@@ -79,18 +82,19 @@ impl Cluster {
         let folder = scratch::folder("kubernetes-");
         let (line, s3) = (emulator().await, S3::start());
         let mut cluster = Self { objects, line, database, s3, folder, nats: Vec::new() };
-        let bus = cluster.start_nats();
+        let bus = cluster.start_nats().await;
         cluster.write_secrets(&bus);
         cluster
     }
 
-    /// Starts the NATS servers with their settings, and returns the secret with their addresses.
-    fn start_nats(&mut self) -> String {
+    /// Starts the NATS servers with their settings until they are ready for pods, and returns the
+    /// secret with their addresses.
+    async fn start_nats(&mut self) -> String {
         let workload = self.objects.workload("nats");
         let replicas = workload["spec"]["replicas"].as_u64().unwrap();
         let container = &workload["spec"]["template"]["spec"]["containers"][0];
-        let (clients, peers): (Vec<_>, Vec<_>) =
-            (0..replicas).map(|_| (ports::free(), ports::free())).unzip();
+        let [clients, peers, monitors] =
+            [(); 3].map(|()| (0..replicas).map(|_| ports::free()).collect::<Vec<_>>());
         let mut routes = strings(&container["args"]).pop().unwrap();
         for (n, peer) in peers.iter().enumerate() {
             let name = format!("nats-{n}.nats-peers:6222");
@@ -105,7 +109,7 @@ impl Cluster {
             for (inside, here) in [
                 ("0.0.0.0:4222", client.to_string()),
                 ("0.0.0.0:6222", peer.to_string()),
-                ("0.0.0.0:8222", ports::free().to_string()),
+                ("0.0.0.0:8222", monitors[n].to_string()),
                 ("/tmp/nats.pid", folder.join("nats.pid").display().to_string()),
                 ("\"/data\"", format!("\"{}\"", folder.display())),
             ] {
@@ -114,12 +118,16 @@ impl Cluster {
             }
             let file = folder.join("nats.conf");
             fs::write(&file, settings).unwrap();
-            let server = Program::new("nats-server")
+            let server = Program::new(NATS)
                 .args(["--config", file.to_str().unwrap(), "--routes", &routes])
                 .env("POD_NAME", format!("nats-{n}"))
                 .env("NATS_PASSWORD", PASSWORD)
                 .start();
             self.nats.push(server);
+        }
+        let path = container["startupProbe"]["httpGet"]["path"].as_str().unwrap();
+        for (server, monitor) in self.nats.iter_mut().zip(monitors) {
+            server.ready(monitor, path).await;
         }
         let servers: Vec<_> = clients.iter().map(ToString::to_string).collect();
         format!("nats://chatkeep:{PASSWORD}@{}", servers.join(","))
@@ -243,6 +251,17 @@ impl Pod {
     }
 }
 
+#[tokio::test]
+async fn the_nats_server_of_the_pods_is_tested() {
+    let mut server = Program::new(NATS).args(["--version"]).start();
+    assert!(server.finish().await.success());
+    let image = Objects::render().await.workload("nats")["spec"]["template"]["spec"]["containers"]
+        [0]["image"]
+        .to_string();
+    let (version, _) = image.trim_matches('"').trim_start_matches("nats:").split_once('-').unwrap();
+    assert!(server.stdout()[0].contains(&format!("v{version}.")), "{image} {:?}", server.stdout());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_pods_of_the_kustomization_keep_everything_while_they_are_replaced() {
     const ROLES: [&str; 3] = ["chatkeep-web", "chatkeep-worker", "chatkeep-search"];
@@ -302,9 +321,9 @@ async fn the_pods_of_the_kustomization_keep_everything_while_they_are_replaced()
         said += 1;
     }
     for pod in &pods[..2] {
-        until("everything is found", DEADLINE, async || {
+        until_is("everything is found", DEADLINE, Some(json!(said)), async || {
             let found = call(Method::GET, pod, "/backup/search?q=lunch").await;
-            found.is_some_and(|found| found["total"] == json!(said))
+            found.map(|found| found["total"].clone())
         })
         .await;
     }

@@ -188,6 +188,30 @@ async fn a_media_store_that_answers_late_is_compared_then() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_media_store_that_answers_while_another_process_ends_is_used() {
+    let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
+    let mut s3 = S3::start();
+    s3.kill();
+    let (program, address) = stack.further(&["serve", "--roles", "api"]);
+    let metrics = ports::free();
+    let mut program = program
+        .env("CHATKEEP_METRICS_LISTEN", metrics.to_string())
+        .env("CHATKEEP_MEDIA_MAX_BYTES", "12345678");
+    for (name, value) in s3.environment() {
+        program = program.env(name, value);
+    }
+    let mut process = program.start();
+    // It has given up the media store for now.
+    process.line("waiting for the other process to end").await;
+    s3.restart();
+    assert!(stack.process.terminate().await.success());
+    process.ready(address, "/readyz").await;
+    until("it is used", DEADLINE, async || media_store(metrics).await == Some(true)).await;
+    assert_eq!(problems(address).await, "[]");
+    assert!(process.terminate().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn consumers_that_nobody_serves_are_told_and_removed() {
     let mut stack = Stack::start(Parts::Servers, emulator().await).await;
     let nats = stack.ground.nats.as_ref().unwrap().url();

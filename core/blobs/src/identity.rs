@@ -4,7 +4,6 @@
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::outage::Work;
-use chatkeep_core::random::random_name;
 use futures_util::TryStreamExt as _;
 use object_store::path::Path;
 use object_store::{Error as Backend, ObjectStoreExt as _, PutMode, PutOptions, PutPayload};
@@ -17,20 +16,21 @@ const OBJECT: &str = "media-store.id";
 const OWNER: &str = "media-store.owner";
 
 impl Blobs {
-    /// Returns the identity of the media store; creates one if it has none.
+    /// Returns the identity of the media store; `proposal` if it has none until now. Processes that
+    /// share a media store propose the same.
     ///
     /// # Errors
     /// Fails when the media store fails.
     #[boxed]
-    pub async fn identity(&self) -> Result<String, BlobError> {
-        self.noted(Work::Reading, self.read_or_write_identity().await)
+    pub async fn identity(&self, proposal: String) -> Result<String, BlobError> {
+        self.noted(Work::Reading, self.read_or_write(OBJECT, proposal).await)
     }
 
-    async fn read_or_write_identity(&self) -> Result<String, BlobError> {
-        let key = self.prefix().join(OBJECT);
+    async fn read_or_write(&self, object: &str, text: String) -> Result<String, BlobError> {
+        let key = self.prefix().join(object);
         match self.read_text(&key).await? {
-            Some(identity) => Ok(identity),
-            None => self.write_once(&key, random_name()).await,
+            Some(text) => Ok(text),
+            None => self.write_once(&key, text).await,
         }
     }
 
@@ -41,8 +41,8 @@ impl Blobs {
         match self.store.put_opts(key, new.clone(), once).await {
             // Another process created it first.
             Ok(_) | Err(Backend::AlreadyExists { .. } | Backend::Precondition { .. }) => {}
-            // A store that knows no conditions says so in its own way. Should another process write
-            // its own text at this moment, too, one of both does not start: they differ.
+            // A store that knows no conditions says so in its own way. Another process of the same
+            // database that writes at this moment writes the same.
             Err(Backend::Generic { .. } | Backend::NotImplemented { .. })
                 if self.read_text(key).await?.is_none() =>
             {
@@ -84,14 +84,7 @@ impl Blobs {
     /// Fails when the media store fails.
     #[boxed]
     pub async fn claim(&self, owner: String) -> Result<String, BlobError> {
-        let key = self.prefix().join(OWNER);
-        let claimed = async {
-            match self.read_text(&key).await? {
-                Some(owner) => Ok(owner),
-                None => self.write_once(&key, owner).await,
-            }
-        };
-        self.noted(Work::Reading, claimed.await)
+        self.noted(Work::Reading, self.read_or_write(OWNER, owner).await)
     }
 
     /// Records the database that the files belong to from now on, whatever is recorded.

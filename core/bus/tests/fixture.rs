@@ -37,7 +37,14 @@ impl Fixture {
     }
 
     pub(crate) async fn nats() -> Self {
-        let server = NatsServer::start(&[]).await;
+        Self::on(NatsServer::start(&[]).await)
+    }
+
+    pub(crate) async fn nats_current() -> Self {
+        Self::on(NatsServer::start_current(&[]).await)
+    }
+
+    fn on(server: NatsServer) -> Self {
         Self { place: BusBackend::Server(server), limits: BusLimits::default() }
     }
 

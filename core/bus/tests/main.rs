@@ -1,5 +1,5 @@
-//! Contract tests of the bus: every case runs on the embedded bus and on a real NATS server;
-//! features of one adapter alone are tested separately.
+//! Contract tests of the bus: every case runs on the embedded bus, on the oldest nats-server that is
+//! supported and on the one that `deploy/` names; features of one adapter alone are tested separately.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::disallowed_methods, reason = "tests join what they spawn")]
@@ -16,7 +16,7 @@ mod nats_only;
 mod nats_server;
 mod pubsub;
 
-/// Runs each case on both adapters.
+/// Runs each case on both adapters, and on two versions of NATS.
 macro_rules! contract {
     ($($room:ident :: $case:ident),+ $(,)?) => {
         mod embedded {
@@ -32,6 +32,14 @@ macro_rules! contract {
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $case() {
                     crate::$room::$case(crate::fixture::Fixture::nats().await).await;
+                }
+            )+
+        }
+        mod nats_current {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    crate::$room::$case(crate::fixture::Fixture::nats_current().await).await;
                 }
             )+
         }

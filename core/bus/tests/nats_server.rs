@@ -9,10 +9,14 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::net::TcpStream;
 
-/// Paths of the server: Debian's is not on everyone's `PATH`.
-const PROGRAMS: [&str; 2] = ["nats-server", "/usr/sbin/nats-server"];
+/// Paths of the oldest server that is supported: Debian's is not on everyone's `PATH`.
+const OLDEST: &[&str] = &["nats-server", "/usr/sbin/nats-server"];
+/// Path of the server that `deploy/` names.
+const CURRENT: &[&str] =
+    &[concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/nats/.venv/bin/nats-server")];
 
 pub(crate) struct NatsServer {
+    programs: &'static [&'static str],
     port: u16,
     arguments: Vec<String>,
     folder: TempDir,
@@ -20,8 +24,19 @@ pub(crate) struct NatsServer {
 }
 
 impl NatsServer {
+    /// Starts the oldest server that is supported.
     pub(crate) async fn start(arguments: &[&str]) -> Self {
+        Self::start_one_of(OLDEST, arguments).await
+    }
+
+    /// Starts the server that `deploy/` names.
+    pub(crate) async fn start_current(arguments: &[&str]) -> Self {
+        Self::start_one_of(CURRENT, arguments).await
+    }
+
+    async fn start_one_of(programs: &'static [&'static str], arguments: &[&str]) -> Self {
         let mut server = Self {
+            programs,
             port: free_port(),
             arguments: arguments.iter().map(ToString::to_string).collect(),
             folder: TempDir::new().unwrap(),
@@ -46,7 +61,7 @@ impl NatsServer {
     /// Restarts the server on the same port with its stored data.
     pub(crate) async fn restart(&mut self) {
         self.kill();
-        self.process = Some(spawn(self.port, self.folder.path(), &self.arguments));
+        self.process = Some(spawn(self.programs, self.port, self.folder.path(), &self.arguments));
         let deadline = tokio::time::Instant::now() + Duration::from_secs(20);
         while TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).await.is_err() {
             assert!(tokio::time::Instant::now() < deadline, "nats-server did not start");
@@ -68,8 +83,8 @@ impl Drop for NatsServer {
     }
 }
 
-fn spawn(port: u16, folder: &Path, arguments: &[String]) -> Child {
-    for program in PROGRAMS {
+fn spawn(programs: &[&str], port: u16, folder: &Path, arguments: &[String]) -> Child {
+    for program in programs {
         let spawned = Command::new(program)
             .args(["--addr", "127.0.0.1", "--port", &port.to_string(), "--jetstream"])
             .arg("--store_dir")
@@ -84,7 +99,7 @@ fn spawn(port: u16, folder: &Path, arguments: &[String]) -> Child {
             Err(error) => panic!("{program} does not start: {error}"),
         }
     }
-    panic!("these tests need nats-server (apt-get install nats-server)")
+    panic!("these tests need nats-server, which tests/run installs: {programs:?}")
 }
 
 pub(crate) fn free_port() -> u16 {

@@ -94,7 +94,8 @@ impl Drop for Process {
         }
         let lines = self.stdout().into_iter().chain(self.stderr());
         let is_problem = |line: &String| {
-            [" WARN ", " ERROR ", "unavailable"].iter().any(|mark| line.contains(mark))
+            let marks = [" WARN ", " ERROR ", "\"WARN\"", "\"ERROR\"", "unavailable"];
+            marks.iter().any(|mark| line.contains(mark))
         };
         for line in lines.filter(is_problem).take(PROBLEMS) {
             eprintln!("{line}");

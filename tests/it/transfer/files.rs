@@ -131,7 +131,7 @@ async fn a_missing_file_is_left_out_and_told(parts: Parts) {
     let home = Home::with_messages(parts).await;
     let id = with_file(&home).await;
     // It is known by what a service leaves there, not by its files.
-    blobs(&home).identity().await.unwrap();
+    blobs(&home).identity("m1".to_owned()).await.unwrap();
     blobs(&home).delete(&blob_of(&home, &id).await).await.unwrap();
     for out in ["backup", "backup.zip"] {
         let path = home.path(out).display().to_string();

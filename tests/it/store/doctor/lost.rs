@@ -143,6 +143,6 @@ async fn no_file_is_lost_in_another_media_store(fixture: Fixture) {
         }
     }
     assert_eq!(record(&ward).await, whole);
-    media.record_identity(&ward.blobs.identity().await.unwrap()).await.unwrap();
+    media.record_identity(&ward.blobs.identity("m1".to_owned()).await.unwrap()).await.unwrap();
     ward.finds("in its own it is", &[Check::MediaFile]).await;
 }

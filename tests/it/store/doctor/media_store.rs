@@ -13,6 +13,7 @@ const ANOTHER: &str = "UPDATE deployment SET store_id = 'another'";
 on_both!(
     a_database_with_files_knows_its_media_store,
     a_database_without_files_takes_any,
+    processes_that_start_at_once_propose_the_same,
     files_of_another_database_stay
 );
 
@@ -47,6 +48,15 @@ async fn a_database_with_files_knows_its_media_store(fixture: Fixture) {
     media_store::adopt(store, blobs).await.unwrap();
     assert_eq!(store.media().recorded_identity().await.unwrap().as_deref(), Some("other"));
     media_store::check_known(store, blobs).await.unwrap();
+}
+
+async fn processes_that_start_at_once_propose_the_same(fixture: Fixture) {
+    let media = fixture.store.media();
+    assert_eq!(media.propose_identity("m1").await.unwrap(), "m1");
+    assert_eq!(media.propose_identity("m2").await.unwrap(), "m1");
+    media.record_identity("m1").await.unwrap();
+    // For another media store, should this one be lost before it has files.
+    assert_eq!(media.propose_identity("m3").await.unwrap(), "m3");
 }
 
 async fn a_database_without_files_takes_any(fixture: Fixture) {
