@@ -2,7 +2,7 @@
 //!
 //! Responses may contain a secret that is shown once (a new API key), so they are stored encrypted
 //! with a key derived from the caller's own secret: the database alone cannot decrypt them. Only
-//! successes that changed something are stored; after anything else the key is free again. Of a
+//! responses of requests that changed something are stored; after all others the key is free. Of a
 //! large response only a [`ReplayNote`] is stored, from which its handler rebuilds it. Whoever gets
 //! one again is asked for the same permission as the first time.
 //!
@@ -130,7 +130,8 @@ impl Idempotency {
         self.store_response(&claim, &seal, answer).await
     }
 
-    /// Stores a success; frees the key after a refusal, and after a failure that changed nothing.
+    /// Stores the response of a request that changed something, also one that was refused
+    /// afterwards; frees the key of one that changed nothing.
     async fn store_response(
         &self,
         claim: &IdempotencyClaim,
@@ -139,10 +140,6 @@ impl Idempotency {
     ) -> Result<Response, HttpError> {
         if answer.status().is_server_error() {
             self.keys.abandon_after_failure(claim).await;
-            return Ok(answer);
-        }
-        if !answer.status().is_success() {
-            self.keys.release(claim).await?;
             return Ok(answer);
         }
         let (parts, body) = tagged(answer, false).await.into_parts();

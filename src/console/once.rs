@@ -74,26 +74,19 @@ impl Once {
         };
         let done = claim.clone().run(work).await;
         let status = done.as_ref().ok().map(Response::status);
-        settle(console, &claim, status).await?;
+        settle(console, &claim, status).await;
         done.map(Some)
     }
 }
 
-/// Remembers a form that made something, and forgets one that was refused; without a status, it
-/// failed.
-async fn settle(
-    console: &Console,
-    claim: &IdempotencyClaim,
-    status: Option<StatusCode>,
-) -> Result<(), PageError> {
+/// Remembers a form that made something, and forgets one that did not; without a status, it failed.
+async fn settle(console: &Console, claim: &IdempotencyClaim, status: Option<StatusCode>) {
     let keys = &console.services.idempotency;
     match status {
-        Some(status) if status.is_client_error() => keys.release(claim).await?,
         // The page itself is not stored: it may show a secret.
         Some(status) => keys.finish(claim, status.as_u16(), "").await,
         None => keys.abandon_after_failure(claim).await,
     }
-    Ok(())
 }
 
 fn key(user: &UserId, path: &str, body: &[u8]) -> IdempotencyKey {

@@ -149,7 +149,7 @@ pub(super) async fn list(
         (found, None, more)
     } else {
         let query = MemberQuery { role, status, limit: LIMIT, cursor: asked.cursor };
-        let (people, next) = console.services.members.page(&access, &query).await?;
+        let (people, next) = console.services.members.page_by_name(&access, &query).await?;
         (people, next, false)
     };
     let finds = is_found || is_later || people.len() > MANY;

@@ -28,16 +28,6 @@ impl IdempotencyService {
         Ok(self.store.idempotency().claim_idempotency(key, self.clock.now()).await?)
     }
 
-    /// Frees a key after its request was refused.
-    ///
-    /// # Errors
-    /// Returns an error when the store fails.
-    #[boxed]
-    pub async fn release(&self, claim: &IdempotencyClaim) -> Result<(), ServiceError> {
-        self.store.idempotency().release_idempotency(claim).await?;
-        Ok(())
-    }
-
     /// Frees a key after its request failed, if it changed nothing. Errors are logged.
     #[boxed]
     pub async fn abandon_after_failure(&self, claim: &IdempotencyClaim) {
@@ -47,8 +37,8 @@ impl IdempotencyService {
     }
 
     /// Stores the sealed response of a completed request, or frees the key of one that changed
-    /// nothing. Errors are logged: the request is never
-    /// run again, only its response cannot be replayed.
+    /// nothing, as most refused ones. Errors are logged: the request is never run again, only its
+    /// response cannot be replayed.
     #[boxed]
     pub async fn finish(&self, claim: &IdempotencyClaim, status: u16, sealed: &str) {
         if let Err(error) = self.store.idempotency().finish_idempotency(claim, status, sealed).await

@@ -1,5 +1,7 @@
 //! Members of channels.
 
+mod by_name;
+
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::slice;
@@ -108,24 +110,34 @@ impl MemberService {
         after: Option<&UserId>,
         wanted: u32,
     ) -> Result<Vec<StoredMember>, ServiceError> {
-        let (channel, mask) = (access.channel(), &access.caller.mask);
+        let mask = &access.caller.mask;
         let after = after.map(|user| mask.id(user));
-        let (mut found, mut last) = (Vec::new(), None);
-        loop {
-            let members = self.store.members();
-            let (role, status) = (query.role, query.status);
-            let page = members.list(channel, role, status, last.as_ref(), PAGE).await?;
-            let is_last = page.len() < PAGE as usize;
-            last = page.last().map(|member| member.user.clone());
-            let named = page.into_iter().map(|member| (mask.id(&member.user), member));
-            found.extend(named.filter(|(id, _)| after.as_ref().is_none_or(|after| id > after)));
-            if is_last {
-                break;
-            }
-        }
+        let all = self.all(access.channel(), query).await?;
+        let named = all.into_iter().map(|member| (mask.id(&member.user), member));
+        let mut found: Vec<_> =
+            named.filter(|(id, _)| after.as_ref().is_none_or(|after| id > after)).collect();
         found.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         found.truncate(wanted as usize);
         Ok(found.into_iter().map(|(_, member)| member).collect())
+    }
+
+    /// Returns all people of a query, whatever its limit and its cursor.
+    async fn all(
+        &self,
+        channel: &ChannelId,
+        query: &MemberQuery,
+    ) -> Result<Vec<StoredMember>, ServiceError> {
+        let (role, status) = (query.role, query.status);
+        let mut all: Vec<StoredMember> = Vec::new();
+        loop {
+            let last = all.last().map(|member| &member.user);
+            let page = self.store.members().list(channel, role, status, last, PAGE).await?;
+            let is_last = page.len() < PAGE as usize;
+            all.extend(page);
+            if is_last {
+                return Ok(all);
+            }
+        }
     }
 
     /// Returns at most `limit` people of a channel whose name has a text in it, by name: guests and

@@ -93,9 +93,6 @@ const MARK: &str = "
 const FINISH: &str = "
     UPDATE idempotency SET status = $5, answer = $6
     WHERE owner = $1 AND route = $2 AND key_hash = $3 AND created_at = $4";
-const RELEASE: &str = "
-    DELETE FROM idempotency
-    WHERE owner = $1 AND route = $2 AND key_hash = $3 AND created_at = $4 AND status IS NULL";
 const RELEASE_UNCHANGED: &str = "
     DELETE FROM idempotency
     WHERE owner = $1 AND route = $2 AND key_hash = $3 AND created_at = $4 AND status IS NULL
@@ -186,17 +183,6 @@ impl IdempotencyStore<'_> {
         if tx.execute(of_claim(RELEASE_UNCHANGED, claim)).await? == 0 {
             tx.execute(of_claim(FINISH, claim).bind(i64::from(status)).bind(answer)).await?;
         }
-        tx.commit().await
-    }
-
-    /// Releases the key of a refused request.
-    ///
-    /// # Errors
-    /// Returns an error when the database fails.
-    #[boxed]
-    pub async fn release_idempotency(&self, claim: &IdempotencyClaim) -> Result<(), StoreError> {
-        let mut tx = self.store.db.begin().await?;
-        tx.execute(of_claim(RELEASE, claim)).await?;
         tx.commit().await
     }
 

@@ -5,6 +5,7 @@
 
 mod choice;
 mod csv;
+mod idle;
 mod import;
 mod overview;
 mod rule;

@@ -23,6 +23,7 @@ use super::super::frame::{Frame, rendered_as};
 use super::super::labels::initial;
 use super::super::visitor::Visitor;
 use super::Section;
+use super::idle::{IdleNotice, notices};
 use super::words::now;
 
 /// Name of the group rules in errors.
@@ -54,6 +55,7 @@ struct TextsPage {
     channel: Heading,
     sections: Vec<TabLink>,
     errors: FormErrors,
+    idle: Vec<IdleNotice>,
     form: TextsForm,
     /// Present values where somebody else changed them, by field.
     present: Present,
@@ -157,6 +159,7 @@ async fn shown(
     let page = TextsPage {
         frame: visitor.frame(language.text("assistant-texts")),
         sections: Section::Texts.links(&channel, visitor),
+        idle: notices(console, visitor, access, &channel, Section::Texts).await?,
         channel,
         present,
         limit: limit_hint(limits::TEXT, language),

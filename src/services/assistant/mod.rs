@@ -6,6 +6,7 @@
 
 mod config;
 mod history;
+mod idle;
 mod import;
 mod listing;
 mod origins;
@@ -33,6 +34,7 @@ pub use history::{
     HistoryAccess, MAX_DAYS, Progress, RuleEdit, UnansweredFigures, UnansweredQuestion,
     UnansweredQuestions,
 };
+pub use idle::IdlePart;
 pub use import::{ImportRow, PlannedRow, RowFate, RuleImportPlan, RuleLimit};
 pub use listing::{FoundRules, RuleOrder, RuleQuery};
 pub use origins::VisibleRules;

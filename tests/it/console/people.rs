@@ -200,3 +200,40 @@ async fn people_are_found_by_their_name() {
     let none = scene.open(&format!("{path}?q=nobody")).await.body;
     assert!(none.contains("Nobody found") && none.contains("value=\"nobody\""), "{none}");
 }
+
+/// Returns the names of a list of people, in order, and the address of its next page.
+fn listed(page: &str) -> (Vec<String>, Option<String>) {
+    let name = |part: &str| part.split("</bdi>").next().unwrap().to_owned();
+    let names = page.split("<b><bdi lang=\"\">").skip(1).map(name).collect();
+    let (before, _) = page.split_once("\" rel=\"next\"").unzip();
+    let next = before.and_then(|before| before.rsplit("href=\"").next());
+    (names, next.map(|next| next.replace("&#38;", "&").replace("&amp;", "&")))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn people_are_in_the_order_of_their_names() {
+    let scene = Scene::new().await;
+    let joined = (0..120).map(|n| {
+        item(GROUP, 5, PresenceEvidenceKind::Joined(format!("Ufan{n:03}").as_str().into()))
+    });
+    scene.store.members().record_presence(&joined.collect::<Vec<_>>(), at(5)).await.unwrap();
+    // The other way round than their ids; one of them has none.
+    let rename = "UPDATE users SET display_name = CASE user_id WHEN 'Ufan007' THEN NULL ELSE
+                  'fan ' || (900 - CAST(SUBSTR(user_id, 5) AS INTEGER)) END
+                  WHERE user_id LIKE 'Ufan%'";
+    scene.stack.sql(rename.to_owned()).await;
+    let (mut names, mut next) = (Vec::new(), Some(format!("/c/{GROUP}/people")));
+    let mut pages = 0;
+    while let Some(path) = next {
+        let (page, after) = listed(&scene.open(&path).await.body);
+        names.extend(page);
+        next = after;
+        pages += 1;
+    }
+    assert_eq!((pages, &names[..2]), (2, &["林小美", "Aiko"].map(str::to_owned)[..]), "{names:?}");
+    let fans: Vec<_> = (0..120).rev().filter(|n| *n != 7).collect();
+    let fans: Vec<_> = fans.iter().map(|n| format!("fan {}", 900 - n)).collect();
+    let shown: Vec<_> = names.iter().filter(|name| name.starts_with("fan ")).cloned().collect();
+    assert_eq!(shown, fans);
+    assert!(names.last().unwrap().starts_with("Unknown"), "{names:?}");
+}

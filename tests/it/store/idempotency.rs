@@ -8,7 +8,7 @@ use super::{Fixture, at, on_both};
 on_both!(
     the_first_runs_and_the_others_are_told,
     of_many_at_once_one_runs,
-    a_released_key_is_free_and_an_answered_one_is_not,
+    what_changed_nothing_frees_its_key,
     a_lost_request_frees_its_key,
     old_answers_are_forgotten_and_deleted,
     what_changed_something_is_never_run_again,
@@ -96,17 +96,17 @@ async fn of_many_at_once_one_runs(fixture: Fixture) {
     );
 }
 
-async fn a_released_key_is_free_and_an_answered_one_is_not(fixture: Fixture) {
+async fn what_changed_nothing_frees_its_key(fixture: Fixture) {
     let refused = first(&fixture, &one(), 1_000).await;
-    fixture.store.idempotency().release_idempotency(&refused).await.unwrap();
+    fixture.store.idempotency().finish_idempotency(&refused, 400, "a").await.unwrap();
     let other = key("key:1", "/api/keys", "h", "another request");
     let unchanged = first(&fixture, &other, 1_001).await;
     fixture.store.idempotency().finish_idempotency(&unchanged, 200, "a").await.unwrap();
+    // Also one that was refused after it had changed something.
     let done = first(&fixture, &other, 1_002).await;
     change(&fixture, &done).await.unwrap();
-    fixture.store.idempotency().finish_idempotency(&done, 200, "a").await.unwrap();
-    fixture.store.idempotency().release_idempotency(&done).await.unwrap();
-    assert_eq!(claim(&fixture, &other, 1_003).await, answered(200, "a"));
+    fixture.store.idempotency().finish_idempotency(&done, 409, "a").await.unwrap();
+    assert_eq!(claim(&fixture, &other, 1_003).await, answered(409, "a"));
 }
 
 async fn a_lost_request_frees_its_key(fixture: Fixture) {
@@ -115,7 +115,6 @@ async fn a_lost_request_frees_its_key(fixture: Fixture) {
     first(&fixture, &one(), 121_001).await;
     assert_eq!(claim(&fixture, &one(), 121_002).await, IdempotencyState::Running);
     // The outcome of the first one does not affect the second.
-    fixture.store.idempotency().release_idempotency(&lost).await.unwrap();
     fixture.store.idempotency().finish_idempotency(&lost, 200, "late").await.unwrap();
     assert_eq!(claim(&fixture, &one(), 121_003).await, IdempotencyState::Running);
 }

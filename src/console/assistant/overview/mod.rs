@@ -24,6 +24,7 @@ use super::super::form::{Done, FormErrors, Posted};
 use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
+use super::idle::{IdleNotice, notices};
 use super::words::mode_key;
 
 /// Form of the page. An absent switch is off.
@@ -56,6 +57,7 @@ struct OverviewPage {
     version: i64,
     cards: Vec<Card>,
     not_given: Option<NotGiven>,
+    idle: Vec<IdleNotice>,
     master: Switch,
     switches: Vec<Switch>,
     modes: Choices,
@@ -141,6 +143,7 @@ async fn shown(
         sections: Section::Overview.links(&channel, visitor),
         cards: cards(&figures, &channel.path, language),
         not_given: not_given(&figures.not_given, language),
+        idle: notices(console, visitor, access, &channel, Section::Overview).await?,
         channel,
         version: settings.version,
         master,

@@ -4,16 +4,18 @@ use super::super::permissions::{asks_who_it_is, is_for_another_role, is_hidden};
 use super::super::rules::SAME_ORIGIN;
 use super::super::{GROUP, Scene, now, secret};
 use super::{field, path, scene};
-use chatkeep_core::assistant::Strictness;
+use chatkeep_core::assistant::{AssistantConfig, Strictness};
 use chatkeep_core::reply::ReplyFailureReason;
 use chatkeep_store::{
-    Claim, Exchange, NewSession, ReplyFailure, ReplyIntent, ReplySource, SignedIn,
+    Claim, Exchange, NewSession, PresenceEvidenceKind, ReplyFailure, ReplyIntent, ReplySource,
+    SignedIn,
 };
 use reqwest::StatusCode;
 use serde_json::json;
 
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
+use crate::store::item;
 
 /// Fields of the overview's form.
 const OVERVIEW: [(&str, &str); 9] = [
@@ -108,6 +110,42 @@ async fn of_two_who_edit_the_second_is_told() {
     assert_eq!(compare.location(), compared);
     let forged = scene.post(&path(""), "Uowner", &owner[1..], &SAME_ORIGIN).await;
     assert_eq!(forged.status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_on_and_sends_nothing_is_told() {
+    let scene = scene().await;
+    let (channel, owner) = (GROUP.into(), "Uowner".into());
+    let store = scene.store.assistant();
+    let change = |mut config: AssistantConfig, _| {
+        (config.welcome.enabled, config.link.enabled) = (true, true);
+        config.link.trigger_keywords = vec!["link".to_owned()];
+        Ok::<_, ()>(config)
+    };
+    store.change_assistant_config(&channel, &owner, now(), change).await.unwrap().unwrap();
+    let told = "The welcome is on, but it has no text";
+    let other = "but no word shows it";
+    let pages = async || [scene.open(&path("")).await.body, scene.open(&path("/texts")).await.body];
+    let [overview, texts] = pages().await;
+    assert!(overview.contains(told) && !overview.contains(other), "{overview}");
+    let link = format!("so nobody is greeted. <a href=\"{}\">Texts</a>", path("/texts"));
+    assert!(overview.contains(&link), "{overview}");
+    assert!(texts.contains("so nobody is greeted.</p>"), "{texts}");
+
+    let change = |mut config: AssistantConfig, _| {
+        config.welcome.message = "Hello".to_owned();
+        config.link.trigger_keywords.clear();
+        Ok::<_, ()>(config)
+    };
+    store.change_assistant_config(&channel, &owner, now(), change).await.unwrap().unwrap();
+    for page in pages().await {
+        assert!(!page.contains(told) && page.contains(other), "{page}");
+    }
+    let left = [item(GROUP, now().millis() + 60_000, PresenceEvidenceKind::BotLeft)];
+    scene.store.members().record_presence(&left, now()).await.unwrap();
+    for page in pages().await {
+        assert!(page.contains("so it answers nobody") && !page.contains(other), "{page}");
+    }
 }
 
 /// Fields of the form of texts, as somebody fills them in.
