@@ -67,11 +67,12 @@ impl BotCheck {
     /// Checks the token, and each one that replaces it, until `stop` is cancelled: also every hour,
     /// and when the platform refuses it.
     async fn run(self, stop: CancellationToken) {
-        let mut is_new = true;
+        let (mut is_new, mut gets_webhooks) = (true, true);
         loop {
             self.check(is_new, &stop).await;
-            let gets_webhooks = stop.run_until_cancelled(self.check_webhooks()).await;
-            let is_well = gets_webhooks != Some(false) && self.has_right_clock();
+            let found = stop.run_until_cancelled(self.check_webhooks()).await.flatten();
+            gets_webhooks = found.unwrap_or(gets_webhooks);
+            let is_well = gets_webhooks && self.has_right_clock();
             let interval = if is_well {
                 INTERVAL
             } else if self.clock.is_confirmed() {
@@ -165,30 +166,29 @@ impl BotCheck {
     }
 
     /// Asks whether the platform sends webhooks at all; where to is not known to be wrong, because
-    /// something may stand between. Returns `false` if it sends none.
-    async fn check_webhooks(&self) -> bool {
+    /// something may stand between. Returns `false` if it sends none, and `None` if it does not say.
+    async fn check_webhooks(&self) -> Option<bool> {
         let part = format!("incoming_webhooks:{}", self.bot);
         let reason = match self.setup.webhook().await {
             Ok(Some(endpoint)) if endpoint.active => {
                 self.health.clear(&part);
-                return true;
+                return Some(true);
             }
             Ok(Some(_)) => "\"Use webhook\" is switched off at LINE",
             Ok(None) => "LINE has no webhook address",
-            // It says nothing about webhooks.
             Err(error) => {
                 debug!(
                     bot = self.bot,
                     code = error.code(),
                     "the webhook address cannot be checked"
                 );
-                return true;
+                return None;
             }
         };
         let bot = &self.bot;
         let reason = format!("{reason} for the bot {bot}, so nothing arrives: chatkeep line check");
         self.health.raise(&part, reason);
-        false
+        Some(false)
     }
 
     fn reason(&self, error: &PlatformError) -> String {

@@ -28,6 +28,9 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 const WORKING: Duration = Duration::from_secs(1);
 /// Interval between attempts to register beside processes that differ: they may be about to end.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
+/// Interval of looking whether the media store is still the one that it was: the disk of a folder may be
+/// unmounted, and new files would be lost below the mount point.
+const MEDIA_INTERVAL: Duration = Duration::from_secs(10);
 /// Timeout of one heartbeat.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Name of this part in readiness.
@@ -53,6 +56,8 @@ pub(super) struct Registration {
     pub(super) blobs: Blobs,
     pub(super) health: Health,
     process: NewProcess,
+    /// Time of the registration, which counts as a heartbeat.
+    registered_at: Instant,
     /// `false` while others see what the process has no longer.
     is_shared: bool,
 }
@@ -86,8 +91,16 @@ impl Registration {
         };
         let (store, bus, blobs) = (store.clone(), bus.clone(), blobs.clone());
         let health = health.clone();
-        let is_shared = true;
-        let mut registration = Self { store, bus, bus_reading, blobs, health, process, is_shared };
+        let mut registration = Self {
+            store,
+            bus,
+            bus_reading,
+            blobs,
+            health,
+            process,
+            registered_at: Instant::now(),
+            is_shared: true,
+        };
         registration.register().await?;
         registration.end_dead_requests().await?;
         registration.record_media_store().await?;
@@ -100,6 +113,7 @@ impl Registration {
         self.find_media_store().await?;
         loop {
             self.wait_for_agreement().await?;
+            self.registered_at = Instant::now();
             let registered = self.process.shared.get(MEDIA).cloned();
             self.find_media_store().await?;
             if self.process.shared.get(MEDIA) == registered.as_ref() {
@@ -146,12 +160,18 @@ impl Registration {
     }
 
     /// Ends the requests that a process has left unfinished, if no other one can be answering them: who
-    /// repeats one need not wait. An embedded bus is open in one process alone, so that another one
+    /// repeats one need not wait. One process alone opens an embedded bus, so that another one which did
     /// has ended, although its entry may be young.
     async fn end_dead_requests(&self) -> Result<(), StoreError> {
-        let is_other = |other: &ProcessRecord| other.process.id != self.process.id;
-        if !matches!(self.bus, Bus::Embedded(_)) && running(&self.store).await?.iter().any(is_other)
-        {
+        let opens_bus = |process: &NewProcess| {
+            let roles = [ProcessRole::Ingress, ProcessRole::Worker];
+            process.roles.iter().any(|role| roles.iter().any(|one| one.name() == role))
+        };
+        let has_bus = matches!(self.bus, Bus::Embedded(_)) && opens_bus(&self.process);
+        let may_answer = |other: &ProcessRecord| {
+            other.process.id != self.process.id && !(has_bus && opens_bus(&other.process))
+        };
+        if running(&self.store).await?.iter().any(may_answer) {
             return Ok(());
         }
         self.store.idempotency().end_dead_requests().await
@@ -235,8 +255,8 @@ impl Registration {
         let mut watch = replica.as_ref().map(Replica::watch);
         let mut is_compared = self.is_identified();
         // Others may start while this process is not registered: paused, or without a database.
-        let (mut is_equal, mut beat_at) = (true, Instant::now());
-        let mut bus_read_at = Instant::now();
+        let (mut is_equal, mut beat_at) = (true, self.registered_at);
+        let (mut bus_read_at, mut media_read_at) = (Instant::now(), Instant::now());
         while !stop.is_cancelled() {
             let state = watch.as_mut().map(|watch| watch.borrow_and_update().clone());
             let working = state.as_ref().is_some_and(|state| state.work.is_some());
@@ -255,6 +275,10 @@ impl Registration {
             }
             if !self.is_shared {
                 self.share().await;
+            }
+            if is_compared && media_read_at.elapsed() >= MEDIA_INTERVAL {
+                is_compared = self.has_media_store().await;
+                media_read_at = Instant::now();
             }
             if !is_compared && self.read_late().await {
                 is_compared = self.compare_late().await;
@@ -279,6 +303,20 @@ impl Registration {
         }
         let processes = self.store.processes();
         within_timeout(processes.unregister_process(&self.process.id)).await;
+    }
+
+    /// Returns `false`, and uses the media store no more, if another one has taken its place. One that
+    /// does not answer says nothing.
+    async fn has_media_store(&mut self) -> bool {
+        let known = tokio::time::timeout(TIMEOUT, self.blobs.known_identity()).await;
+        let Ok(Ok(found)) = known else { return true };
+        if found.as_ref() == self.process.shared.get(MEDIA) {
+            return true;
+        }
+        warn!("the media store is another one now, or its disk is not mounted: it is not used");
+        self.blobs.bar();
+        self.process.shared.remove(MEDIA);
+        false
     }
 
     /// Compares the settings that were not known when the process started; `true` once they are those

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use chatkeep_core::event::Event;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::metric;
 use chatkeep_search::saved_searches::{SavedSearchFollower, SearchMatcher};
 use chatkeep_services::event_renderer::EventRenderer;
-use chatkeep_workers::assistant::{Assistant, ReplyPolicy, UnsureClaims};
+use chatkeep_workers::assistant::{Assistant, ReplyPolicy, ReplyTurns, UnsureClaims};
 use chatkeep_workers::backup::Backup;
-use chatkeep_workers::gate::{Gate, Gated};
+use chatkeep_workers::gate::{EventItem, Gate, Gated};
 use chatkeep_workers::media::{ContentThrottle, Lane, Media, MediaLimits, PendingMediaJob};
 use chatkeep_workers::members::Members;
 use chatkeep_workers::notifier::{Notifier, NotifierSettings};
@@ -81,6 +80,7 @@ impl Starter<'_> {
             },
             concurrency: app.config.workers.concurrency,
             claims: UnsureClaims::default(),
+            turns: ReplyTurns::default(),
             tasks: self.supervisor.tasks().clone(),
         }
     }
@@ -178,7 +178,7 @@ impl Starter<'_> {
     }
 
     /// Runs a stage of platform events, which sees only those that its channel's own bot received.
-    fn gated<S: Stage<Item = Event>>(&self, stage: S)
+    fn gated<S: Stage<Item: EventItem>>(&self, stage: S)
     where
         Gated<S>: PipelineStage,
     {

@@ -6,14 +6,19 @@ use std::time::Duration;
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_platform::PlatformError;
-use chatkeep_store::{Member, PresenceEvidence, PresenceEvidenceKind};
+use chatkeep_store::{Member, MembershipCheck, PresenceEvidence, PresenceEvidenceKind};
 use chatkeep_workers::log_failure;
+use tokio::time::Instant;
 
 use super::ServiceError;
 use super::access::AccessService;
 
 /// Interval between two questions about somebody who was not in the channel.
 const ASK_AGAIN: Duration = Duration::from_hours(24);
+/// Maximum time to wait for what another request learns.
+const OTHERS: Duration = Duration::from_secs(5);
+/// Interval of looking for it.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 impl AccessService {
     /// Makes somebody a member whom the platform knows in the channel. Does not ask about unknown
@@ -30,11 +35,14 @@ impl AccessService {
             return Ok(None);
         };
         let foreign = known.kind == ChannelKind::User && channel.on_platform() != user.as_str();
-        let now = self.clock.now();
-        if foreign
-            || !self.store.members().claim_membership_check(channel, user, now, ASK_AGAIN).await?
-        {
+        if foreign {
             return Ok(None);
+        }
+        let (now, members) = (self.clock.now(), self.store.members());
+        match members.claim_membership_check(channel, user, now, ASK_AGAIN).await? {
+            MembershipCheck::Claimed => {}
+            MembershipCheck::UnderWay => return self.asked_by_others(channel, user).await,
+            MembershipCheck::Done => return Ok(None),
         }
         let channel = ChannelRef { id: channel.clone(), kind: known.kind };
         match directory.platform().profile(&channel, user).await {
@@ -53,7 +61,10 @@ impl AccessService {
                     self.store.members().save_profiles(&profiles, now).await?;
                 }
             }
-            Err(PlatformError::NotFound) => return Ok(None),
+            Err(PlatformError::NotFound) => {
+                self.store.members().settle_membership_check(&channel.id, user, now).await?;
+                return Ok(None);
+            }
             Err(error) => {
                 log_failure!(
                     warn,
@@ -66,5 +77,21 @@ impl AccessService {
             }
         }
         Ok(self.store.members().member(&channel.id, user).await?)
+    }
+
+    /// Waits for what another request learns from the platform, as pages ask for several things at once.
+    async fn asked_by_others(
+        &self,
+        channel: &ChannelId,
+        user: &UserId,
+    ) -> Result<Option<Member>, ServiceError> {
+        let end = Instant::now() + OTHERS;
+        loop {
+            let member = self.store.members().member(channel, user).await?;
+            if member.is_some() || Instant::now() >= end {
+                return Ok(member);
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
     }
 }

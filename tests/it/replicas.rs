@@ -1,12 +1,14 @@
 //! Many processes in one deployment: every message is found through each of them, whichever dies,
 //! and a process with conflicting settings does not start.
 
+use std::fs;
 use std::sync::Arc;
 
 use async_nats::jetstream;
 use chatkeep_bus::embedded::EmbeddedBus;
 use chatkeep_bus::{Bus, BusLimits, ConsumerSpec, Stream};
 use chatkeep_core::time::SystemClock;
+use chatkeep_emulator::Media;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
@@ -209,6 +211,40 @@ async fn a_media_store_that_answers_while_another_process_ends_is_used() {
     until("it is used", DEADLINE, async || media_store(metrics).await == Some(true)).await;
     assert_eq!(problems(address).await, "[]");
     assert!(process.terminate().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_media_store_whose_disk_is_gone_is_not_used_until_it_is_back() {
+    let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
+    let (group, people) = group(&mut stack).await;
+    let picture = vec![Media::new("image/png", vec![1, 2, 3])];
+    let (chat, user) = (group.chat_id.as_str(), people[1].user_id.as_str());
+    stack.line.send_images(chat, user, picture.clone()).await.unwrap();
+    let stored = async |stack: &Stack| {
+        let path = format!("/channels/{chat}/backup/messages?type=image");
+        let listed = stack.get(&path).await;
+        let messages = listed["messages"].as_array().unwrap();
+        messages.iter().filter(|message| message["mediaStatus"] == "stored").count()
+    };
+    until("it is stored", DEADLINE, async || stored(&stack).await == 1).await;
+    let folder = stack.ground.folder.path().join("blobs");
+    let disk = folder.with_extension("disk");
+    // Unmounted: another folder is in its place.
+    fs::rename(&folder, &disk).unwrap();
+    fs::create_dir(&folder).unwrap();
+    let address = stack.ground.address;
+    let differs = "it has no media-store.id, and that of the files is";
+    until("it is told", DEADLINE, async || problems(address).await.contains(differs)).await;
+    stack.line.send_images(chat, user, picture).await.unwrap();
+    stack.line.say(chat, user, "meanwhile").await.unwrap();
+    let found = format!("/channels/{chat}/backup/search?q=meanwhile");
+    until("messages go on", DEADLINE, async || total(&stack, address, &found).await == Some(1))
+        .await;
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is lost below the mount point");
+    fs::remove_dir(&folder).unwrap();
+    fs::rename(&disk, &folder).unwrap();
+    until("it is back", DEADLINE, async || problems(address).await == "[]").await;
+    until("both are stored", DEADLINE, async || stored(&stack).await == 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

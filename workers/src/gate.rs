@@ -96,14 +96,13 @@ impl Gate {
     async fn judge(
         &self,
         stage: StageName,
-        events: &[Event],
+        events: &[&Event],
     ) -> Result<Option<Vec<Verdict>>, StoreError> {
         if events.iter().all(|event| self.is_known(event)) {
             return Ok(None);
         }
-        let all: Vec<_> = events.iter().collect();
         let standings =
-            self.store.channels().admit(&all, self.bots.len() == 1, self.clock.now()).await?;
+            self.store.channels().admit(events, self.bots.len() == 1, self.clock.now()).await?;
         if standings.iter().all(|standing| *standing == Standing::Own) {
             for event in events {
                 self.remember(event);
@@ -188,6 +187,11 @@ impl Gate {
             return;
         };
         debug!(%stage, bot = event.bot, "an event about another bot's channel is ignored");
+        let is_decided = self.bots.iter().any(|bot| bot == owner);
+        let has_left = matches!(event.kind, EventKind::BotLeft);
+        if is_decided || has_left {
+            self.clear_problem(event, channel);
+        }
         if stage != StageName::Members
             || !self.logged.insert_new(&(channel.clone(), event.bot.clone()), ())
         {
@@ -198,7 +202,7 @@ impl Gate {
             "events about a channel that belongs to another bot are ignored; should that bot be \
              gone, `chatkeep channel assign` gives the channel to another"
         );
-        if channel.is_plain() && !self.bots.iter().any(|bot| bot == owner) {
+        if channel.is_plain() && !is_decided && !has_left {
             self.raise_problem(event, channel, owner);
         }
     }
@@ -266,8 +270,28 @@ impl<S> Gated<S> {
     }
 }
 
-impl<S: Stage<Item = Event>> Stage for Gated<S> {
-    type Item = Event;
+/// Item of a stage that reads platform events.
+pub trait EventItem: Send + Sync {
+    /// Returns the event.
+    fn event(&self) -> &Event;
+
+    /// Returns the item of the same event as it is to be handled.
+    #[must_use]
+    fn with_event(&self, event: Event) -> Self;
+}
+
+impl EventItem for Event {
+    fn event(&self) -> &Event {
+        self
+    }
+
+    fn with_event(&self, event: Event) -> Self {
+        event
+    }
+}
+
+impl<S: Stage<Item: EventItem>> Stage for Gated<S> {
+    type Item = S::Item;
 
     fn name(&self) -> StageName {
         self.stage.name()
@@ -293,29 +317,27 @@ impl<S: Stage<Item = Event>> Stage for Gated<S> {
         self.stage.prepare().await
     }
 
-    fn decode(&self, payload: &[u8]) -> Result<Event, String> {
+    fn decode(&self, payload: &[u8]) -> Result<S::Item, String> {
         self.stage.decode(payload)
     }
 
-    async fn handle(&self, events: &[Event]) -> Vec<Outcome> {
-        let verdicts = match self.gate.judge(self.name(), events).await {
+    async fn handle(&self, items: &[S::Item]) -> Vec<Outcome> {
+        let events: Vec<_> = items.iter().map(EventItem::event).collect();
+        let verdicts = match self.gate.judge(self.name(), &events).await {
             Ok(Some(verdicts)) => verdicts,
-            Ok(None) => return self.stage.handle(events).await,
-            Err(error) => return vec![Err(error.into()); events.len()],
+            Ok(None) => return self.stage.handle(items).await,
+            Err(error) => return vec![Err(error.into()); items.len()],
         };
-        let mut passed = Vec::with_capacity(events.len());
-        for (event, verdict) in events.iter().zip(&verdicts) {
-            match verdict {
-                Verdict::Pass => passed.push(event.clone()),
-                Verdict::PassAs(channel) => {
-                    let mut event = event.clone();
-                    if let Some(chat) = &mut event.channel {
-                        chat.id = channel.clone();
-                    }
-                    passed.push(event);
-                }
-                Verdict::End(_) => {}
+        let mut passed = Vec::with_capacity(items.len());
+        for (item, verdict) in items.iter().zip(&verdicts) {
+            let mut event = match verdict {
+                Verdict::Pass | Verdict::PassAs(_) => item.event().clone(),
+                Verdict::End(_) => continue,
+            };
+            if let (Verdict::PassAs(channel), Some(chat)) = (verdict, &mut event.channel) {
+                chat.id = channel.clone();
             }
+            passed.push(item.with_event(event));
         }
         let handled = if passed.is_empty() { Vec::new() } else { self.stage.handle(&passed).await };
         let mut handled = handled.into_iter();
@@ -327,7 +349,7 @@ impl<S: Stage<Item = Event>> Stage for Gated<S> {
         verdicts.into_iter().map(outcome).collect()
     }
 
-    async fn on_dead_letter(&self, event: &Event, reason: &str) {
-        self.stage.on_dead_letter(event, reason).await;
+    async fn on_dead_letter(&self, item: &S::Item, reason: &str) {
+        self.stage.on_dead_letter(item, reason).await;
     }
 }

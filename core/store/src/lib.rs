@@ -177,7 +177,7 @@ pub use replies::{
     Claim, Exchange, ReplyFailure, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus,
 };
 pub use retractions::Retraction;
-pub use roles::RoleSet;
+pub use roles::{MembershipCheck, RoleSet};
 pub use saved_searches::{
     NewSavedSearch, SAVED_SEARCHES_OF_USER, SavedSearch, SavedSearchChange, SavedSearchChanged,
     SavedSearchMatch, SearchEvent, SearchEventState, WatchingSearch,

@@ -23,6 +23,20 @@ pub enum RoleSet {
     NoMember,
 }
 
+/// Claim of a membership check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MembershipCheck {
+    /// The caller is to ask the platform.
+    Claimed,
+    /// Somebody else is asking it.
+    UnderWay,
+    /// It was asked, and did not know the person.
+    Done,
+}
+
+/// Time for which a check is claimed, more than the platform takes to answer.
+const CHECK_LEASE: Duration = Duration::from_secs(30);
+
 /// Both rows in key order, so that two changes never deadlock.
 const LOCK: Sql = locking!(
     "SELECT user_id, role, left_at, joined_at, last_seen_at FROM members
@@ -34,6 +48,10 @@ const CLAIM: &str = "
     INSERT INTO membership_checks (channel_id, user_id, checked_at) VALUES ($1, $2, $3)
     ON CONFLICT (channel_id, user_id) DO UPDATE SET checked_at = excluded.checked_at
     WHERE membership_checks.checked_at < $4";
+const CHECKED_AT: &str =
+    "SELECT checked_at FROM membership_checks WHERE channel_id = $1 AND user_id = $2";
+const SETTLE: &str =
+    "UPDATE membership_checks SET checked_at = $3 WHERE channel_id = $1 AND user_id = $2";
 const RELEASE: &str = "DELETE FROM membership_checks WHERE channel_id = $1 AND user_id = $2";
 
 #[derive(Debug, sqlx_macros::FromRow)]
@@ -92,8 +110,8 @@ impl MemberStore<'_> {
         Ok(RoleSet::Done)
     }
 
-    /// Claims a membership check of a person in a channel; `false` when the last one was less than
-    /// `again` ago. From now on it counts as done.
+    /// Claims a membership check of a person in a channel for [`CHECK_LEASE`]: who claims it and goes
+    /// away does not keep others from it.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -104,14 +122,38 @@ impl MemberStore<'_> {
         user: &UserId,
         now: Timestamp,
         again: Duration,
-    ) -> Result<bool, StoreError> {
-        let before = now.minus(again).millis();
+    ) -> Result<MembershipCheck, StoreError> {
+        let before = now.minus(again);
+        let leased = before.plus(CHECK_LEASE).millis();
         let (c, u) = (channel.as_str(), user.as_str());
         let mut tx = self.store.db.begin().await?;
         let claimed =
-            tx.execute(query(CLAIM).bind(c).bind(u).bind(now.millis()).bind(before)).await?;
+            tx.execute(query(CLAIM).bind(c).bind(u).bind(leased).bind(before.millis())).await?;
+        let checked: Option<(i64,)> =
+            tx.fetch_optional(query_as(CHECKED_AT).bind(c).bind(u)).await?;
         tx.commit().await?;
-        Ok(claimed > 0)
+        Ok(match checked {
+            _ if claimed > 0 => MembershipCheck::Claimed,
+            Some((at,)) if at > leased => MembershipCheck::Done,
+            _ => MembershipCheck::UnderWay,
+        })
+    }
+
+    /// Records that the platform does not know the person of a claimed check in the channel.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn settle_membership_check(
+        &self,
+        channel: &ChannelId,
+        user: &UserId,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.store.db.begin().await?;
+        let settled = query(SETTLE).bind(channel.as_str()).bind(user.as_str()).bind(now.millis());
+        tx.execute(settled).await?;
+        tx.commit().await
     }
 
     /// Releases a claim, because the platform could not tell.

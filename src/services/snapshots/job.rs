@@ -1,6 +1,7 @@
 //! Periodic job that keeps the ledger in the archive up to date, and makes and removes snapshots by
 //! their schedule.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,7 +16,9 @@ use super::create::PresentLedger;
 use super::layout::CLOCKS;
 use super::lock::{LEASE_NAME, SnapshotLock};
 use super::prune::{PruneReport, SnapshotRetention};
-use super::{SnapshotError, SnapshotPlace, SnapshotReason, SnapshotService, SnapshotSource};
+use super::{
+    SnapshotError, SnapshotManifest, SnapshotPlace, SnapshotReason, SnapshotService, SnapshotSource,
+};
 
 /// Part of the process that has a problem while snapshots fail.
 const PART: &str = "snapshots";
@@ -30,6 +33,8 @@ pub struct SnapshotJob {
     retention: SnapshotRetention,
     /// Ledger that was written last.
     written: Mutex<Option<PresentLedger>>,
+    /// `true` while snapshots that are not to stay were not removed.
+    owes_pruning: AtomicBool,
 }
 
 impl SnapshotJob {
@@ -41,13 +46,15 @@ impl SnapshotJob {
         config: &SnapshotConfig,
     ) -> Self {
         let (every, retention) = (config.every, SnapshotRetention::of(config));
-        Self { place, source, health, every, retention, written: Mutex::new(None) }
+        let (written, owes_pruning) = (Mutex::default(), AtomicBool::default());
+        Self { place, source, health, every, retention, written, owes_pruning }
     }
 
     async fn round(&self) -> Result<(), SnapshotError> {
         let service = self.place.service().await?;
         self.ledger(&service).await?;
-        if !self.is_due(&service).await? {
+        let is_due = self.is_due(&service).await?;
+        if !is_due && !self.owes_pruning.load(Ordering::Relaxed) {
             return Ok(());
         }
         // With PostgreSQL the job itself is leased.
@@ -56,30 +63,38 @@ impl SnapshotJob {
         } else {
             None
         };
+        let made = if is_due { Some(self.make(&service).await?) } else { None };
+        // If that fails, it is tried again in the next round, which has no snapshot to make.
+        self.owes_pruning.store(true, Ordering::Relaxed);
+        let mut gone = PruneReport::default();
+        // A wrong clock makes the newest ones look old.
+        if service.clock.is_confirmed() {
+            gone = service.prune_locked(self.retention).await?;
+            self.owes_pruning.store(false, Ordering::Relaxed);
+        }
+        if let Some(made) = made {
+            info!(
+                snapshot = made.id,
+                place = service.place(),
+                files = made.files,
+                removed_snapshots = gone.snapshots,
+                removed_files = gone.files,
+                "snapshot made"
+            );
+        }
+        Ok(())
+    }
+
+    async fn make(&self, service: &SnapshotService) -> Result<SnapshotManifest, SnapshotError> {
         let create = || service.create_locked(&self.source, SnapshotReason::Schedule);
-        let made = match create().await {
+        match create().await {
             // Those that are not to stay make room, perhaps.
             Err(SnapshotError::NoSpace { .. }) if service.clock.is_confirmed() => {
                 service.prune_locked(self.retention).await?;
-                create().await?
+                create().await
             }
-            done => done?,
-        };
-        // A wrong clock makes the newest ones look old.
-        let gone = if service.clock.is_confirmed() {
-            service.prune_locked(self.retention).await?
-        } else {
-            PruneReport::default()
-        };
-        info!(
-            snapshot = made.id,
-            place = service.place(),
-            files = made.files,
-            removed_snapshots = gone.snapshots,
-            removed_files = gone.files,
-            "snapshot made"
-        );
-        Ok(())
+            done => done,
+        }
     }
 
     /// Keeps the ledger in the archive up to date. Not everything that it lists leaves a trace
@@ -174,7 +189,8 @@ mod tests {
         let (store, clock) = (source.store.clone(), Arc::new(SystemClock));
         let place = SnapshotPlace::new(config(folder), store, clock, |_| {});
         let retention = SnapshotRetention::Newest { keep: 1, days: 0 };
-        SnapshotJob { place, source, health, every: None, retention, written: Mutex::default() }
+        let (written, owes_pruning) = (Mutex::default(), AtomicBool::default());
+        SnapshotJob { place, source, health, every: None, retention, written, owes_pruning }
     }
 
     #[tokio::test]
@@ -230,6 +246,28 @@ mod tests {
         assert_eq!(job.health.problems(), []);
         let service = job.place.service().await.unwrap();
         assert_eq!(service.manifests().await.unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn snapshots_that_cannot_be_removed_are_a_problem_until_they_can() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut job = job(folder.path()).await;
+        job.every = Some(Duration::from_hours(1));
+        let stop = CancellationToken::new();
+        // Unreadable, it might name what others need.
+        let damaged = folder.path().join("archive/snapshots/20200101T000000000Z-0badcafe");
+        std::fs::create_dir_all(&damaged).unwrap();
+        std::fs::write(damaged.join("manifest.json"), "{").unwrap();
+        assert!(job.run(&stop).await.is_err());
+        let made = job.place.service().await.unwrap().newest().await.unwrap().unwrap();
+        for _ in 0..2 {
+            assert!(job.run(&stop).await.is_err(), "no other one is due");
+            assert_eq!(job.health.problems().len(), 1);
+        }
+        std::fs::remove_dir_all(&damaged).unwrap();
+        job.run(&stop).await.unwrap();
+        assert_eq!(job.health.problems(), []);
+        assert_eq!(job.place.service().await.unwrap().newest().await.unwrap(), Some(made));
     }
 
     #[tokio::test]

@@ -43,12 +43,9 @@ async fn old_rows_go_and_those_that_count_stay(fixture: Fixture) {
 
     let (channel, day) = ("C1".into(), std::time::Duration::from_hours(24));
     for (user, now) in [("U8", 10), ("U9", 60)] {
-        let claimed = fixture
-            .store
-            .members()
-            .claim_membership_check(&channel, &user.into(), at(now), day)
-            .await;
-        assert!(claimed.unwrap());
+        let (members, user) = (fixture.store.members(), user.into());
+        members.claim_membership_check(&channel, &user, at(now), day).await.unwrap();
+        members.settle_membership_check(&channel, &user, at(now)).await.unwrap();
     }
     assert_eq!(fixture.store.members().purge_membership_checks(at(50)).await.unwrap(), 1);
     assert_eq!(fixture.value("SELECT user_id FROM membership_checks").await, "U9");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chatkeep_core::role::Role;
-use chatkeep_store::{PresenceEvidenceKind, RoleSet};
+use chatkeep_store::{MembershipCheck, PresenceEvidenceKind, RoleSet};
 use futures_util::future::join_all;
 
 use super::{Fixture, at, item, on_both};
@@ -114,14 +114,24 @@ async fn two_owners_of_one_moment_agree(fixture: Fixture) {
 
 async fn a_person_is_asked_about_once_in_a_while(fixture: Fixture) {
     const AGAIN: Duration = Duration::from_hours(24);
+    const LEASE: i64 = 30_000;
     let day = 86_400_000;
     let store = &fixture.store;
-    let claim = async |channel: &str, user: &str, now| {
+    let check = async |channel: &str, user: &str, now| {
         let claimed = store
             .members()
             .claim_membership_check(&channel.into(), &user.into(), at(now), AGAIN)
             .await;
         claimed.unwrap()
+    };
+    let claim = async |channel: &str, user: &str, now| {
+        let claimed = check(channel, user, now).await == MembershipCheck::Claimed;
+        let (channel, user) = (channel.into(), user.into());
+        // The platform does not know the person.
+        if claimed {
+            store.members().settle_membership_check(&channel, &user, at(now)).await.unwrap();
+        }
+        claimed
     };
     let many = (0..8).map(|_| claim("C1", "U1", 1_000));
     let claimed = join_all(many).await.into_iter().filter(|claimed| *claimed).count();
@@ -133,6 +143,11 @@ async fn a_person_is_asked_about_once_in_a_while(fixture: Fixture) {
     store.members().release_membership_check(&"C1".into(), &"U1".into()).await.unwrap();
     assert!(!claim("C2", "U1", 1_001).await, "only what was released is free");
     assert!(claim("C1", "U1", day + 1_003).await);
+    assert_eq!(check("C1", "U1", day + 1_004).await, MembershipCheck::Done);
+    // Whoever claims it and goes away keeps others from it for a moment alone.
+    assert_eq!(check("C3", "U1", 1_000).await, MembershipCheck::Claimed);
+    assert_eq!(check("C3", "U1", 1_000 + LEASE).await, MembershipCheck::UnderWay);
+    assert_eq!(check("C3", "U1", 1_001 + LEASE).await, MembershipCheck::Claimed);
 }
 
 /// Returns all owners of the channel, present or not.

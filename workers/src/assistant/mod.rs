@@ -13,6 +13,7 @@ mod neutral;
 mod record;
 mod reply;
 mod text;
+mod turns;
 mod welcome;
 
 use std::time::Duration;
@@ -29,6 +30,7 @@ pub use cache::{Assistants, CompileError};
 pub use claims::UnsureClaims;
 pub use compiled::{Compiled, Source, strictness};
 pub use decide::{Decision, DecisionTrace, Reply};
+pub use turns::{QueuedEvent, ReplyTurns};
 pub use welcome::Newcomers;
 
 use crate::backup::decode_event;
@@ -66,6 +68,8 @@ pub struct Assistant {
     pub concurrency: usize,
     /// Claims of which nobody knows whether the store has them.
     pub claims: UnsureClaims,
+    /// Events that are to be handled: replies of a channel are in their order.
+    pub turns: ReplyTurns,
     /// Replies under way; the process waits for them before it ends.
     pub tasks: TaskTracker,
 }
@@ -80,7 +84,7 @@ struct Planned {
 }
 
 impl Stage for Assistant {
-    type Item = Event;
+    type Item = QueuedEvent;
 
     fn name(&self) -> StageName {
         StageName::Assistant
@@ -94,11 +98,11 @@ impl Stage for Assistant {
         self.concurrency
     }
 
-    fn decode(&self, payload: &[u8]) -> Result<Event, String> {
-        decode_event(payload)
+    fn decode(&self, payload: &[u8]) -> Result<QueuedEvent, String> {
+        decode_event(payload).map(|event| self.turns.queue(event))
     }
 
-    async fn handle(&self, events: &[Event]) -> Vec<Outcome> {
+    async fn handle(&self, events: &[QueuedEvent]) -> Vec<Outcome> {
         let mut outcomes = Vec::with_capacity(events.len());
         for event in events {
             outcomes.push(self.answer(event).await);
@@ -108,7 +112,8 @@ impl Stage for Assistant {
 }
 
 impl Assistant {
-    async fn answer(&self, event: &Event) -> Result<(), Unfinished> {
+    async fn answer(&self, queued: &QueuedEvent) -> Result<(), Unfinished> {
+        let event = &queued.event;
         let Some(channel) = event.channel.as_ref().filter(|_| event.active) else {
             return Ok(());
         };
@@ -119,6 +124,7 @@ impl Assistant {
         };
         match planned {
             Some(planned) if !self.is_own(event).await => {
+                queued.turn().await;
                 self.send_reply(event, channel, planned).await
             }
             _ => Ok(()),

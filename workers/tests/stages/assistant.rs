@@ -97,6 +97,40 @@ async fn an_event_that_comes_often_and_to_several_workers_gets_one_reply() {
     bench.assert_polite();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn replies_stand_in_the_order_of_what_they_answer() {
+    const QUESTIONS: usize = 40;
+    let (bench, group) = answering().await;
+    let names: Vec<_> = (0..QUESTIONS).map(|n| format!("place {n}")).collect();
+    let mut questions = Vec::new();
+    for name in &names {
+        add_rule(&bench, &group, name, name).await;
+        questions.extend(bench.say(&group.id, &group.bob, name.as_str()));
+        questions.extend(bench.say(&group.id, &group.ann, "thanks"));
+        bench.clock.advance(Duration::from_millis(1));
+    }
+    bench.publish(&questions).await;
+    bench.drain(bench.assistant()).await;
+    assert_eq!(bench.said(&group.id), names);
+    bench.assert_polite();
+}
+
+#[tokio::test]
+async fn a_reply_that_takes_long_holds_up_others_for_a_moment_alone() {
+    let (bench, group) = answering().await;
+    add_rule(&bench, &group, "wifi", "1234").await;
+    let first = ask(&bench, &group);
+    bench.clock.advance(Duration::from_millis(1));
+    let second = bench.say(&group.id, &group.bob, "wifi");
+    bench.line.fail_next(Target::Reply, 1, Fault::Delay(Duration::from_hours(1)));
+    bench.publish(&[first, second].concat()).await;
+    let running = tokio::spawn(bench.runner(bench.assistant()).run());
+    until("the second is answered", async || bench.said(&group.id) == ["9-18", "1234"]).await;
+    assert_eq!(replies(&bench, &group).await.len(), 2, "the first one is under way");
+    running.abort();
+    bench.assert_polite();
+}
+
 #[tokio::test]
 async fn wherever_a_process_dies_nobody_gets_the_same_reply_twice() {
     for death in deaths() {

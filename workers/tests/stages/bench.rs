@@ -19,7 +19,7 @@ use chatkeep_index::semantic::SemanticSpace;
 use chatkeep_platform::line::{LineApi, LineClient, WebhookBody};
 use chatkeep_platform::{Bots, SharedPlatform};
 use chatkeep_store::{MessageFilter, Order, Store, StoredMessage};
-use chatkeep_workers::assistant::{Assistant, Assistants, ReplyPolicy, UnsureClaims};
+use chatkeep_workers::assistant::{Assistant, Assistants, ReplyPolicy, ReplyTurns, UnsureClaims};
 use chatkeep_workers::backup::Backup;
 use chatkeep_workers::media::{ContentThrottle, Lane, Media, MediaLimits};
 use chatkeep_workers::members::Members;
@@ -252,6 +252,7 @@ impl Bench {
             policy: ReplyPolicy { deadline: Duration::from_secs(50), push_max_age: None },
             concurrency: 4,
             claims: UnsureClaims::default(),
+            turns: ReplyTurns::default(),
             tasks: TaskTracker::new(),
         }
     }

@@ -302,3 +302,27 @@ async fn events_about_channels_of_a_bot_that_is_gone_are_a_problem_until_somebod
     ignored(&group, "F4").await;
     assert!(bench.health.problems().is_empty(), "the channels are its own now");
 }
+
+#[tokio::test]
+async fn a_channel_that_another_bot_gets_is_no_problem_any_more() {
+    for leaves in [false, true] {
+        let (bench, group) = Bench::with_group().await;
+        let members = bench.gated(bench.members(), &["other", "third"]);
+        drain(&members).await;
+        let ignored = async |id: &str, event: Value| {
+            bench.forge("other", &group, id, event).await;
+            drain(&members).await;
+            drain_held(&bench, &members).await;
+        };
+        ignored("F1", text("91")).await;
+        assert_eq!(bench.health.problems().len(), 1);
+        if leaves {
+            ignored("F2", json!({"type": "leave"})).await;
+        } else {
+            let (channel, now) = (group.channel(), bench.clock.now());
+            assert!(bench.store.channels().assign_channel(&channel, "third", now).await.unwrap());
+            ignored("F2", text("92")).await;
+        }
+        assert!(bench.health.problems().is_empty(), "{leaves}: {:?}", bench.health.problems());
+    }
+}

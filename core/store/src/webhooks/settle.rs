@@ -89,17 +89,19 @@ const SETTLE: &str = "
     WHERE webhook_deliveries.delivery_no = s.n AND webhook_deliveries.claims = s.lease
       AND webhook_deliveries.leased = 1";
 
+/// What an address did says nothing about another one that the webhook has now.
 const CLEAR_FAILING: &str = "
     UPDATE webhooks SET failing_since = NULL
-    WHERE webhook_id IN (SELECT value ->> 'w' FROM json_each($1)) AND failing_since IS NOT NULL";
+    WHERE (webhook_id, url) IN (SELECT value ->> 'w', value ->> 'u' FROM json_each($1))
+      AND failing_since IS NOT NULL";
 const MARK_FAILING: &str = "
     UPDATE webhooks SET failing_since = COALESCE(failing_since, $2),
                         not_until = CASE WHEN $3 > not_until THEN $3 ELSE not_until END
-    WHERE webhook_id = $1";
+    WHERE webhook_id = $1 AND url = $4";
 const DISABLE: &str = "
     UPDATE webhooks SET enabled = 0, disabled_reason = $2, disabled_at = $3, notified_at = NULL,
                         notice_outcome = NULL
-    WHERE webhook_id = $1 AND enabled = 1 AND ($4 IS NULL OR failing_since <= $4)
+    WHERE webhook_id = $1 AND url = $5 AND enabled = 1 AND ($4 IS NULL OR failing_since <= $4)
     RETURNING user_id";
 
 #[derive(Serialize)]
@@ -117,9 +119,13 @@ struct Settled<'a> {
     bytes: Option<i64>,
 }
 
-#[derive(Serialize)]
-struct WebhookKey<'a> {
-    w: &'a str,
+/// Webhook as it was when a delivery was leased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+struct AttemptedWebhook<'a> {
+    #[serde(rename = "w")]
+    id: &'a str,
+    #[serde(rename = "u")]
+    url: &'a str,
 }
 
 /// Results of one webhook in a batch.
@@ -148,18 +154,17 @@ impl WebhookStore<'_> {
         let readable = lock_messages(&mut tx, attempts).await?;
         let webhooks = by_webhook(attempts);
         let _: Vec<(String,)> =
-            tx.fetch_all(query_as(LOCK_WEBHOOKS).bind(list_of(webhooks.keys())?)).await?;
+            tx.fetch_all(query_as(LOCK_WEBHOOKS).bind(list_of(webhooks.keys().copied())?)).await?;
         let rows: Vec<_> = attempts.iter().map(|attempt| settled(attempt, &readable)).collect();
         let rows = serde_json::to_string(&rows)?;
         tx.execute(query(SETTLE).bind(&rows)).await?;
         // One success in a batch proves a working endpoint, whatever else failed.
-        let well = webhooks.iter().filter(|(_, results)| results.well).map(|(id, _)| id);
+        let well = webhooks.iter().filter(|(_, results)| results.well).map(|(webhook, _)| *webhook);
         tx.execute(query(CLEAR_FAILING).bind(list_of(well)?)).await?;
         let mut disabled = Vec::new();
-        for (id, results) in webhooks {
-            if let Some(reason) = disable_if_failing(&mut tx, id, &results, give_up, now).await? {
-                disabled.push((id.clone(), reason));
-            }
+        for (webhook, results) in webhooks {
+            let reason = disable_if_failing(&mut tx, webhook, &results, give_up, now).await?;
+            disabled.extend(reason.map(|reason| (webhook.id.into(), reason)));
         }
         tx.commit().await?;
         Ok(disabled)
@@ -188,15 +193,15 @@ fn about(delivery: &LeasedDelivery) -> Option<(&str, &str)> {
         .filter(|_| event.kind.is_some_and(OutboxEventKind::is_about_message))
 }
 
-fn list_of<'a>(ids: impl Iterator<Item = &'a &'a WebhookId>) -> Result<String, StoreError> {
-    let keys: Vec<_> = ids.map(|id| WebhookKey { w: id.as_str() }).collect();
-    Ok(serde_json::to_string(&keys)?)
+fn list_of<'a>(webhooks: impl Iterator<Item = AttemptedWebhook<'a>>) -> Result<String, StoreError> {
+    Ok(serde_json::to_string(&webhooks.collect::<Vec<_>>())?)
 }
 
-fn by_webhook(attempts: &[Attempt]) -> BTreeMap<&WebhookId, AttemptResults> {
+fn by_webhook(attempts: &[Attempt]) -> BTreeMap<AttemptedWebhook<'_>, AttemptResults> {
     let mut webhooks = BTreeMap::<_, AttemptResults>::new();
     for attempt in attempts {
-        let results = webhooks.entry(&attempt.delivery.webhook).or_default();
+        let LeasedDelivery { webhook, url, .. } = &attempt.delivery;
+        let results = webhooks.entry(AttemptedWebhook { id: webhook.as_str(), url }).or_default();
         match attempt.next {
             Next::Delivered => results.well = true,
             Next::Dropped => {}
@@ -238,7 +243,7 @@ fn settled<'a>(attempt: &'a Attempt, readable: &BTreeSet<(String, String)>) -> S
 /// Decides on a webhook by its failures: returns the reason if it was disabled.
 async fn disable_if_failing(
     tx: &mut Tx,
-    id: &WebhookId,
+    webhook: AttemptedWebhook<'_>,
     results: &AttemptResults,
     give_up: Timestamp,
     now: Timestamp,
@@ -247,8 +252,9 @@ async fn disable_if_failing(
         return Ok(None);
     };
     let not_until = results.not_until.map_or(0, Timestamp::millis);
-    tx.execute(query(MARK_FAILING).bind(id.as_str()).bind(failed_at.millis()).bind(not_until))
-        .await?;
+    let AttemptedWebhook { id, url } = webhook;
+    let mark = query(MARK_FAILING).bind(id).bind(failed_at.millis()).bind(not_until).bind(url);
+    tx.execute(mark).await?;
     let (reason, before) = if results.gone {
         (DisabledReason::Gone, None)
     } else {
@@ -256,13 +262,18 @@ async fn disable_if_failing(
     };
     let user: Option<(String,)> = tx
         .fetch_optional(
-            query_as(DISABLE).bind(id.as_str()).bind(reason.name()).bind(now.millis()).bind(before),
+            query_as(DISABLE)
+                .bind(id)
+                .bind(reason.name())
+                .bind(now.millis())
+                .bind(before)
+                .bind(url),
         )
         .await?;
     let Some((user,)) = user else {
         return Ok(None);
     };
-    log_disabled(tx, id.as_str(), &user, now).await?;
+    log_disabled(tx, id, &user, now).await?;
     Ok(Some(reason))
 }
 

@@ -7,7 +7,7 @@ use chatkeep_core::id::{UserId, WebhookId};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
     Attempt, DeliveryFilter, DeliveryStatus, DisabledReason, LeaseRoom, Next, NoticeOutcome,
-    OutboxEventKind, WebhookChanged,
+    OutboxEventKind, WebhookChange, WebhookChanged,
 };
 
 use super::super::{Fixture, at, delete_before, edited, erase_person, on_both, said, unsent};
@@ -18,6 +18,7 @@ on_both!(
     answers_go_with_their_messages,
     who_fails_for_long_or_is_gone_is_disabled,
     who_asks_for_a_pause_gets_it,
+    what_an_address_did_says_nothing_about_the_next,
     the_log_is_listed_repeated_and_purged,
 );
 
@@ -146,6 +147,34 @@ async fn who_asks_for_a_pause_gets_it(fixture: Fixture) {
     fixture.settle(&[busy], 0, 22).await;
     assert!(fixture.lease(room(9, 4), 59_999).await.is_empty(), "the other one waits, too");
     assert_eq!(fixture.lease(room(9, 4), 60_000).await.len(), 2);
+}
+
+async fn what_an_address_did_says_nothing_about_the_next(fixture: Fixture) {
+    prepared(&fixture).await;
+    let many: Vec<_> = (0..3).map(|n| said("C1", &format!("m{n}"), 10, "x")).collect();
+    fixture.keep(&many, 12).await;
+    fixture.fanned_out("wh_1", 3, 20).await;
+    let taken = fixture.lease(room(9, 3), 20).await;
+    assert_eq!(taken.len(), 3);
+    let moved = WebhookChange { url: "https://new.example.org/", ..wants(&OutboxEventKind::ALL) };
+    assert_eq!(fixture.change("wh_1", moved, &Bounds::full(), 21).await, WebhookChanged::Done);
+    let state = async || {
+        let webhook = fixture.webhook_of_u1("wh_1").await;
+        (webhook.enabled, webhook.failing_since)
+    };
+    // The attempts that were under way.
+    let until = at(60_000);
+    let busy = Attempt { not_until: Some(until), ..attempt(&taken[0], Next::Retry(until), 21) };
+    let gone = attempt(&taken[1], Next::Gone, 21);
+    assert!(fixture.settle(&[busy, gone], 0, 22).await.is_empty());
+    assert_eq!(state().await, (true, None));
+    fixture.keep(&[said("C1", "next", 30, "x")], 31).await;
+    fixture.fanned_out("wh_1", 4, 32).await;
+    let next = fixture.lease(room(9, 3), 32).await.remove(0);
+    assert_eq!(next.url, "https://new.example.org/", "nothing holds it up");
+    assert!(fixture.settle(&[attempt(&next, Next::Failed, 33)], 0, 33).await.is_empty());
+    assert!(fixture.settle(&[attempt(&taken[2], Next::Delivered, 34)], 0, 34).await.is_empty());
+    assert_eq!(state().await, (true, Some(at(33))), "the new one fails still");
 }
 
 async fn the_log_is_listed_repeated_and_purged(fixture: Fixture) {
