@@ -1,5 +1,6 @@
 //! Assembly of a process: adapters by configuration, roles by choice, one shutdown sequence.
 
+mod agreement;
 mod assembly;
 mod bot_check;
 mod clock;

@@ -1,14 +1,13 @@
 //! Registration of this process: the settings that it shares with the other processes of the
 //! deployment, compared before it starts its work, and its heartbeat.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use chatkeep_blobs::Blobs;
 use chatkeep_bus::{Bus, BusState};
 use chatkeep_core::config::Config;
 use chatkeep_core::health::Health;
-use chatkeep_core::time::DAY;
 use chatkeep_services::bus_losses::BusReading;
 use chatkeep_services::media_store::{self, MediaStoreError, OtherMediaStore};
 use chatkeep_services::processes::{LIVE, MEDIA, has_died, namespace, running};
@@ -20,6 +19,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use super::agreement::{BUS, difference, shared_settings};
 use super::{PreflightError, ProcessRole, ProcessRoles};
 
 /// Interval between heartbeats; several may fail before the others consider this process dead.
@@ -35,8 +35,8 @@ const MEDIA_INTERVAL: Duration = Duration::from_secs(10);
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Name of this part in readiness.
 const PART: &str = "deployment";
-
-const BUS: &str = "the bus";
+/// Name of the database in readiness, while it is another one.
+const DATABASE: &str = "database_identity";
 
 /// Parts of a process that its registration needs.
 pub(super) struct RegistrationParts<'a> {
@@ -56,6 +56,8 @@ pub(super) struct Registration {
     pub(super) blobs: Blobs,
     pub(super) health: Health,
     process: NewProcess,
+    /// Id of the database at the start.
+    store_id: String,
     /// Time of the registration, which counts as a heartbeat.
     registered_at: Instant,
     /// `false` while others see what the process has no longer.
@@ -89,6 +91,7 @@ impl Registration {
             stages: process_roles.stages().map(|stage| stage.name().to_owned()).collect(),
             shared,
         };
+        let store_id = store.processes().store_id().await?;
         let (store, bus, blobs) = (store.clone(), bus.clone(), blobs.clone());
         let health = health.clone();
         let mut registration = Self {
@@ -98,6 +101,7 @@ impl Registration {
             blobs,
             health,
             process,
+            store_id,
             registered_at: Instant::now(),
             is_shared: true,
         };
@@ -243,6 +247,22 @@ impl Registration {
         self.is_shared = false;
     }
 
+    /// Raises a problem while the database is another one than at the start, as after a change of what
+    /// its address leads to.
+    async fn check_database(&self) {
+        let read = tokio::time::timeout(TIMEOUT, self.store.processes().store_id()).await;
+        match read {
+            Ok(Ok(id)) if id == self.store_id => self.health.clear(DATABASE),
+            Ok(Ok(_)) => self.health.raise(
+                DATABASE,
+                "the database is another one than at the start of this process: what is stored now \
+                 is in neither of them alone. Restart the process once its address is right",
+            ),
+            // An outage, which others tell.
+            _ => {}
+        }
+    }
+
     /// Publishes the properties of this process that have changed since it was registered.
     async fn share(&mut self) {
         let processes = self.store.processes();
@@ -271,10 +291,13 @@ impl Registration {
             // After the heartbeat, which must wait for neither bus nor media store.
             if bus_read_at.elapsed() >= HEARTBEAT {
                 stop.run_until_cancelled(self.refresh_bus()).await;
+                stop.run_until_cancelled(self.check_database()).await;
                 bus_read_at = Instant::now();
             }
             if !self.is_shared {
                 self.share().await;
+                // Others may have another bus now.
+                is_equal = false;
             }
             if is_compared && media_read_at.elapsed() >= MEDIA_INTERVAL {
                 is_compared = self.has_media_store().await;
@@ -371,51 +394,6 @@ async fn within_timeout<T>(change: impl Future<Output = Result<T, StoreError>>) 
     None
 }
 
-/// Returns the settings that decide about data shared by all processes, by name.
-fn shared_settings(config: &Config) -> BTreeMap<String, String> {
-    let days = |time: Option<Duration>| {
-        time.map_or_else(
-            || "never".to_owned(),
-            |time| format!("{} days", time.as_secs() / DAY.as_secs()),
-        )
-    };
-    let settings = [
-        ("retention.unsubscribed_days", days(config.retention.unsubscribed)),
-        ("retention.other_events_days", days(config.retention.other_events)),
-        ("api.keep_events_days", days(Some(config.api.keep_events))),
-        ("webhooks.keep_days", days(Some(config.webhooks.keep))),
-        ("usage.tell_users", config.usage.tell_users.to_string()),
-        ("media.max_bytes", config.media.max_bytes.to_string()),
-        ("login.issuer", config.login.issuer.clone().unwrap_or_default()),
-        ("login.user_prefix", config.login.user_prefix.clone()),
-        ("bus_limits.max_backlog", config.bus_limits.max_backlog.to_string()),
-        ("bus_limits.replicas", config.bus_limits.replicas.to_string()),
-        ("bus_limits.dedupe_window_seconds", config.bus_limits.dedupe_window.as_secs().to_string()),
-    ];
-    settings.into_iter().map(|(name, value)| (format!("the setting {name}"), value)).collect()
-}
-
-/// Describes the difference between two processes in one sentence.
-fn difference(own: &NewProcess, other: &NewProcess) -> String {
-    let NewProcess { host, pid, .. } = other;
-    let differing = own.shared.iter().find_map(|(name, value)| {
-        let theirs = other.shared.get(name)?;
-        (theirs != value).then(|| match name.as_str() {
-            // Identities have no meaning for a reader.
-            BUS => format!("{name} differs from that of"),
-            MEDIA => format!(
-                "{name} (one folder shared by all processes, or one bucket) differs from that of"
-            ),
-            _ => format!("{name} is {value:?} here and {theirs:?} in"),
-        })
-    });
-    let differing = differing.unwrap_or_else(|| "this process differs from".to_owned());
-    format!(
-        "{differing} the process {pid} on {host}, which uses the same database: they would make \
-         each other wrong"
-    )
-}
-
 impl ProcessRoles {
     /// Returns the stages that a process with these roles runs.
     pub(super) fn stages(&self) -> impl Iterator<Item = StageName> {
@@ -451,31 +429,5 @@ mod tests {
         let published = seen.borrow_and_update().clone();
         drop(state);
         assert_eq!(changed(&mut seen, &published).now_or_never(), None, "nothing changes any more");
-    }
-
-    fn process(shared: &[(&str, &str)]) -> NewProcess {
-        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-        NewProcess {
-            id: "1-a".to_owned(),
-            host: "one".to_owned(),
-            pid: 7,
-            version: "0".to_owned(),
-            roles: Vec::new(),
-            stages: Vec::new(),
-            shared: shared.iter().map(owned).collect(),
-        }
-    }
-
-    #[test]
-    fn a_difference_is_told_with_its_place() {
-        let own = process(&[(BUS, "a"), ("the setting media.max_bytes", "5")]);
-        let text = difference(&own, &process(&[(BUS, "b")]));
-        assert!(text.starts_with("the bus differs from that of the process 7 on one"));
-        let other = process(&[(BUS, "a"), ("the setting media.max_bytes", "6")]);
-        let text = difference(&own, &other);
-        assert!(
-            text.starts_with("the setting media.max_bytes is \"5\" here and \"6\" in"),
-            "{text}"
-        );
     }
 }

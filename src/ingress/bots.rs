@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use chatkeep_core::health::Health;
 use chatkeep_core::id::UserId;
@@ -13,6 +14,16 @@ use tracing::debug;
 #[derive(Debug, Default)]
 pub struct IngressBots(BTreeMap<&'static str, BTreeMap<String, IngressBot>>);
 
+/// Interval of checking again a destination that was right: access tokens are replaced without a restart.
+const CHECK_AGAIN: Duration = Duration::from_mins(5);
+
+/// Destination that was the bot's own.
+#[derive(Clone, Debug)]
+struct Checked {
+    destination: UserId,
+    at: Instant,
+}
+
 /// A bot as the ingress knows it.
 #[derive(Clone, Debug)]
 pub struct IngressBot {
@@ -22,7 +33,7 @@ pub struct IngressBot {
     /// Directory with the bot's own id; `None` in a process without its access token.
     directory: Option<Directory>,
     /// Destination that was checked last, and found to be the bot's own.
-    checked: Arc<Mutex<Option<UserId>>>,
+    checked: Arc<Mutex<Option<Checked>>>,
     /// Health of the process, which tells of webhooks for another bot.
     health: Health,
 }
@@ -86,16 +97,19 @@ impl IngressBot {
 
     /// Raises a problem when a correctly signed webhook names another bot than the owner of the access
     /// token: secret and token were mixed up then, and no reply will be accepted. Runs in the
-    /// background, until the destination is found to be right: secrets are replaced without a restart.
+    /// background, for each webhook until the destination is right, and every [`CHECK_AGAIN`] then.
     pub(super) fn check(&self, destination: Option<UserId>) {
         let (Some(destination), Some(directory)) = (destination, &self.directory) else {
             return;
         };
         let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
-        if checked.as_ref() == Some(&destination) {
+        let is_known = checked.as_ref().is_some_and(|checked| {
+            checked.destination == destination && checked.at.elapsed() < CHECK_AGAIN
+        });
+        if is_known {
             return;
         }
-        *checked = Some(destination.clone());
+        *checked = Some(Checked { destination: destination.clone(), at: Instant::now() });
         drop(checked);
         let (directory, bot) = (directory.clone(), self.clone());
         panics::spawn("bot_check", async move {

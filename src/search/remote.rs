@@ -16,9 +16,15 @@ use super::{SearchError, SearchRequest, SearchResults, unavailable};
 /// Topic of search requests.
 const TOPIC: &str = "search";
 
-/// Timeout of each replica that is tried in turn. It reads memory and disk, so longer than that is
-/// an outage: its process may have died with the request.
-const TIMEOUTS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(3)];
+/// Timeout of each attempt. A replica reads memory and disk, so longer than that is an outage: its process
+/// may have died with the request, or hang. The bus chooses among all of them each time, so that several
+/// attempts may come to the one that hangs.
+const TIMEOUTS: [Duration; 4] = [
+    Duration::from_millis(1_500),
+    Duration::from_secs(1),
+    Duration::from_secs(1),
+    Duration::from_millis(1_500),
+];
 
 /// Interval between attempts to subscribe on a bus that refuses it.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);

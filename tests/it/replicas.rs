@@ -12,8 +12,10 @@ use chatkeep_emulator::Media;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
+use crate::harness::nats::Nats;
 use crate::harness::ports;
 use crate::harness::postgres::{Durability, Postgres};
+use crate::harness::proxy::Proxy;
 use crate::harness::s3::S3;
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
@@ -245,6 +247,37 @@ async fn a_media_store_whose_disk_is_gone_is_not_used_until_it_is_back() {
     fs::rename(&disk, &folder).unwrap();
     until("it is back", DEADLINE, async || problems(address).await == "[]").await;
     until("both are stored", DEADLINE, async || stored(&stack).await == 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_database_behind_the_address_is_told() {
+    let stack = Stack::start(Parts::Embedded, emulator().await).await;
+    let address = stack.ground.address;
+    let differs = "the database is another one than at the start";
+    stack.sql("UPDATE deployment SET store_id = store_id || 'x'".to_owned()).await;
+    until("it is told", DEADLINE, async || problems(address).await.contains(differs)).await;
+    let back = "UPDATE deployment SET store_id = SUBSTR(store_id, 1, LENGTH(store_id) - 1)";
+    stack.sql(back.to_owned()).await;
+    until("it is the same again", DEADLINE, async || problems(address).await == "[]").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_processes_on_two_buses_are_told() {
+    let stack = Stack::start(Parts::Servers, emulator().await).await;
+    let args = ["serve", "--roles", "worker", "--stages", "members"];
+    let (program, address) = stack.further(&args);
+    // Behind the address of one of them is another server from now on.
+    let mut other = Nats::start().await;
+    let mut proxy = Proxy::to(stack.ground.nats.as_ref().unwrap().address()).await;
+    let bus = format!("nats://{}", proxy.address());
+    let mut process = program.env("CHATKEEP_BUS", bus).start();
+    process.ready(address, "/readyz").await;
+    assert_eq!(problems(address).await, "[]");
+    proxy.lead_to(other.address()).await;
+    let differs = "the bus differs from that of the process";
+    until("it is told", DEADLINE, async || problems(address).await.contains(differs)).await;
+    assert!(process.terminate().await.success());
+    other.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

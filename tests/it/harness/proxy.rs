@@ -58,6 +58,13 @@ impl Proxy {
         self.cut().await;
     }
 
+    /// Breaks every connection and leads new ones to another server.
+    pub(crate) async fn lead_to(&mut self, server: SocketAddr) {
+        self.refuse().await;
+        self.server = server;
+        self.restore().await;
+    }
+
     /// Keeps connections open, accepts new ones, and lets nothing through: packets are lost.
     pub(crate) fn stall(&self) {
         self.flowing.send_replace(false);
