@@ -110,7 +110,7 @@ impl MemberStore<'_> {
         Ok(RoleSet::Done)
     }
 
-    /// Claims a membership check of a person in a channel for [`CHECK_LEASE`]: who claims it and goes
+    /// Claims a membership check of a person in a channel for half a minute: who claims it and goes
     /// away does not keep others from it.
     ///
     /// # Errors
