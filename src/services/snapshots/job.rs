@@ -254,12 +254,14 @@ mod tests {
         let mut job = job(folder.path()).await;
         job.every = Some(Duration::from_hours(1));
         let stop = CancellationToken::new();
-        // Unreadable, it might name what others need.
+        job.run(&stop).await.unwrap();
+        let newest = async || job.place.service().await.unwrap().newest().await.unwrap();
+        let made = newest().await;
+        // Unreadable, it might name what others need. Nothing was removed at the last time.
         let damaged = folder.path().join("archive/snapshots/20200101T000000000Z-0badcafe");
         std::fs::create_dir_all(&damaged).unwrap();
         std::fs::write(damaged.join("manifest.json"), "{").unwrap();
-        assert!(job.run(&stop).await.is_err());
-        let made = job.place.service().await.unwrap().newest().await.unwrap().unwrap();
+        job.owes_pruning.store(true, Ordering::Relaxed);
         for _ in 0..2 {
             assert!(job.run(&stop).await.is_err(), "no other one is due");
             assert_eq!(job.health.problems().len(), 1);
@@ -267,7 +269,7 @@ mod tests {
         std::fs::remove_dir_all(&damaged).unwrap();
         job.run(&stop).await.unwrap();
         assert_eq!(job.health.problems(), []);
-        assert_eq!(job.place.service().await.unwrap().newest().await.unwrap(), Some(made));
+        assert_eq!(newest().await, made);
     }
 
     #[tokio::test]
