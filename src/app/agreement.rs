@@ -1,4 +1,5 @@
-//! What the processes of a deployment have to agree on.
+//! Shared settings: those that the processes of a deployment have to agree on, and the sentence about
+//! a difference.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -255,8 +255,8 @@ impl Registration {
             Ok(Ok(id)) if id == self.store_id => self.health.clear(DATABASE),
             Ok(Ok(_)) => self.health.raise(
                 DATABASE,
-                "the database is another one than at the start of this process: what is stored now \
-                 is in neither of them alone. Restart the process once its address is right",
+                "the database is another one than at the start of this process, and has what was \
+                 stored since: correct what its address leads to, and restart the process",
             ),
             // An outage, which others tell.
             _ => {}

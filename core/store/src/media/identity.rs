@@ -7,9 +7,9 @@ use crate::query::{query, query_as};
 
 const RECORDED: &str = "SELECT media_store FROM deployment";
 const RECORD: &str = "UPDATE deployment SET media_store = $1, proposed_media_store = NULL";
-const PROPOSE: &str =
-    "UPDATE deployment SET proposed_media_store = COALESCE(proposed_media_store, $1)
-                       RETURNING proposed_media_store";
+const PROPOSE: &str = "
+    UPDATE deployment SET proposed_media_store = COALESCE(proposed_media_store, $1)
+    RETURNING proposed_media_store";
 
 impl MediaStore<'_> {
     /// Returns the identity of the media store that the files of this database are in; `None` until

@@ -89,7 +89,7 @@ const SETTLE: &str = "
     WHERE webhook_deliveries.delivery_no = s.n AND webhook_deliveries.claims = s.lease
       AND webhook_deliveries.leased = 1";
 
-/// What an address did says nothing about another one that the webhook has now.
+/// Like the two below, for the attempted address alone: the webhook may have another one by now.
 const CLEAR_FAILING: &str = "
     UPDATE webhooks SET failing_since = NULL
     WHERE (webhook_id, url) IN (SELECT value ->> 'w', value ->> 'u' FROM json_each($1))
