@@ -200,7 +200,6 @@ fn show(consumer: &str, backlog: u64) {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use chatkeep_bus::embedded::EmbeddedBus;
     use chatkeep_bus::{BusLimits, ConsumerSpec, Stream};
@@ -240,10 +239,7 @@ mod tests {
             id: consumers.process.clone(),
             host: "here".to_owned(),
             pid: 1,
-            version: String::new(),
-            roles: Vec::new(),
-            stages: Vec::new(),
-            shared: BTreeMap::new(),
+            ..NewProcess::default()
         };
         consumers.store.processes().heartbeat(&process, None).await.unwrap();
     }

@@ -10,7 +10,7 @@ use chatkeep_core::config::Config;
 use chatkeep_core::health::Health;
 use chatkeep_services::bus_losses::BusReading;
 use chatkeep_services::media_store::{self, MediaStoreError, OtherMediaStore};
-use chatkeep_services::processes::{LIVE, MEDIA, has_died, namespace, running};
+use chatkeep_services::processes::{LIVE, MEDIA, has_died, pid_scope, running};
 use chatkeep_store::{NewProcess, ProcessRecord, Store, StoreError};
 use chatkeep_workers::replica::{Replica, ReplicaState};
 use chatkeep_workers::{StageName, log_failure};
@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::agreement::{BUS, difference, shared_settings};
+use super::agreement::{BUS, common_settings, difference, setting_difference, shared_settings};
 use super::{PreflightError, ProcessRole, ProcessRoles};
 
 /// Interval between heartbeats; several may fail before the others consider this process dead.
@@ -35,6 +35,8 @@ const MEDIA_INTERVAL: Duration = Duration::from_secs(10);
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Name of this part in readiness.
 const PART: &str = "deployment";
+/// Name of the settings that others have differently in readiness.
+const SETTINGS: &str = "settings";
 /// Name of the database in readiness, while it is another one.
 const DATABASE: &str = "database_identity";
 
@@ -56,8 +58,6 @@ pub(super) struct Registration {
     pub(super) blobs: Blobs,
     pub(super) health: Health,
     process: NewProcess,
-    /// Id of the database at the start.
-    store_id: String,
     /// Time of the registration, which counts as a heartbeat.
     registered_at: Instant,
     /// `false` while others see what the process has no longer.
@@ -83,15 +83,15 @@ impl Registration {
         let bus_reading = BusReading { known, state: bus.state().await? };
         shared.insert(BUS.to_owned(), bus_reading.state.identity.clone());
         let process = NewProcess {
-            id: format!("{}-{}", namespace(), chatkeep_core::random::text(12)),
+            id: format!("{}-{}", pid_scope(), chatkeep_core::random::text(12)),
             host: gethostname::gethostname().to_string_lossy().into_owned(),
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             roles: process_roles.roles.iter().map(|role| role.name().to_owned()).collect(),
             stages: process_roles.stages().map(|stage| stage.name().to_owned()).collect(),
             shared,
+            settings: common_settings(config, &process_roles.roles),
         };
-        let store_id = store.processes().store_id().await?;
         let (store, bus, blobs) = (store.clone(), bus.clone(), blobs.clone());
         let health = health.clone();
         let mut registration = Self {
@@ -101,7 +101,6 @@ impl Registration {
             blobs,
             health,
             process,
-            store_id,
             registered_at: Instant::now(),
             is_shared: true,
         };
@@ -250,16 +249,26 @@ impl Registration {
     /// Raises a problem while the database is another one than at the start, as after a change of what
     /// its address leads to.
     async fn check_database(&self) {
-        let read = tokio::time::timeout(TIMEOUT, self.store.processes().store_id()).await;
+        let read = tokio::time::timeout(TIMEOUT, self.store.processes().is_same_database()).await;
         match read {
-            Ok(Ok(id)) if id == self.store_id => self.health.clear(DATABASE),
-            Ok(Ok(_)) => self.health.raise(
+            Ok(Ok(true)) => self.health.clear(DATABASE),
+            Ok(Ok(false)) => self.health.raise(
                 DATABASE,
-                "the database is another one than at the start of this process, and has what was \
-                 stored since: correct what its address leads to, and restart the process",
+                "the database is another one than at the start of this process, which uses it as little \
+                 as one that is away: correct what its address leads to, or restart the process",
             ),
             // An outage, which others tell.
             _ => {}
+        }
+    }
+
+    /// Raises a problem while another process has another value of a setting that both use.
+    async fn check_settings(&self) {
+        let Some(others) = within_timeout(running(&self.store)).await else { return };
+        let differs = |other: &ProcessRecord| setting_difference(&self.process, &other.process);
+        match others.iter().find_map(differs) {
+            Some(difference) => self.health.raise(SETTINGS, difference),
+            None => self.health.clear(SETTINGS),
         }
     }
 
@@ -292,6 +301,7 @@ impl Registration {
             if bus_read_at.elapsed() >= HEARTBEAT {
                 stop.run_until_cancelled(self.refresh_bus()).await;
                 stop.run_until_cancelled(self.check_database()).await;
+                stop.run_until_cancelled(self.check_settings()).await;
                 bus_read_at = Instant::now();
             }
             if !self.is_shared {

@@ -16,15 +16,12 @@ use super::{SearchError, SearchRequest, SearchResults, unavailable};
 /// Topic of search requests.
 const TOPIC: &str = "search";
 
-/// Timeout of each attempt. A replica reads memory and disk, so longer than that is an outage: its process
-/// may have died with the request, or hang. The bus chooses among all of them each time, so that several
-/// attempts may come to the one that hangs.
-const TIMEOUTS: [Duration; 4] = [
-    Duration::from_millis(1_500),
-    Duration::from_secs(1),
-    Duration::from_secs(1),
-    Duration::from_millis(1_500),
-];
+/// Timeout of the request to one replica. It reads memory and disk, so longer than that is an outage: its
+/// process may have died with the request, or hang.
+const TIMEOUT: Duration = Duration::from_millis(1_500);
+/// Timeout of the request to all of them that follows: the bus, which chooses one, does not know that it
+/// hangs.
+const TIMEOUT_OF_ALL: Duration = Duration::from_millis(3_500);
 
 /// Interval between attempts to subscribe on a bus that refuses it.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
@@ -72,29 +69,41 @@ pub async fn answer(bus: Bus, replica: Replica, stop: CancellationToken) {
     }
 }
 
-/// Requests a search of one replica, and of another one if that does not reply or is not ready.
+/// Requests a search of one replica, and of all of them if that one does not reply or is not ready.
 pub(super) async fn request_remote(
     bus: &Bus,
     find: &SearchRequest,
 ) -> Result<SearchResults, SearchError> {
     let question = Bytes::from(serde_json::to_vec(find).map_err(|error| unavailable(&error))?);
-    let mut failure = SearchError::Unavailable(String::new());
-    for timeout in TIMEOUTS {
-        failure = match bus.request(TOPIC, question.clone(), timeout).await {
-            Ok(answer) => {
-                match serde_json::from_slice::<Result<SearchResults, SearchError>>(&answer) {
-                    Ok(Err(error @ SearchError::Unavailable(_))) => error,
-                    Ok(found) => return found,
-                    Err(error) => unavailable(&error),
-                }
-            }
-            Err(BusError::NoResponder(_)) => {
-                let why = "no process has the role search (chatkeep serve --roles search)";
-                return Err(SearchError::Unavailable(why.to_owned()));
-            }
-            Err(error @ BusError::RequestTimeout(_)) => unavailable(&error),
-            Err(error) => return Err(unavailable(&error)),
-        };
+    let reply = bus.request(TOPIC, question.clone(), TIMEOUT).await;
+    let may_others =
+        matches!(reply, Ok(_) | Err(BusError::RequestTimeout(_) | BusError::Unavailable(_)));
+    let mut failure = match found(reply) {
+        Err(error @ SearchError::Unavailable(_)) if may_others => error,
+        found => return found,
+    };
+    let replies = bus.request_all(TOPIC, question.clone(), TIMEOUT_OF_ALL).await;
+    let Ok(mut replies) = replies else { return Err(failure) };
+    while let Some(reply) = replies.next().await {
+        if matches!(reply, Err(BusError::NoResponder(_))) {
+            // Servers of an earlier version are asked one by one.
+            return found(bus.request(TOPIC, question, TIMEOUT).await);
+        }
+        match found(reply) {
+            Err(error @ SearchError::Unavailable(_)) => failure = error,
+            found => return found,
+        }
     }
     Err(failure)
+}
+
+/// Returns what a replica found, or why it found nothing.
+fn found(reply: Result<Bytes, BusError>) -> Result<SearchResults, SearchError> {
+    match reply {
+        Ok(reply) => serde_json::from_slice(&reply).map_err(|error| unavailable(&error))?,
+        Err(BusError::NoResponder(_)) => Err(SearchError::Unavailable(
+            "no process has the role search (chatkeep serve --roles search)".to_owned(),
+        )),
+        Err(error) => Err(unavailable(&error)),
+    }
 }

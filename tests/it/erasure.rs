@@ -105,12 +105,20 @@ async fn dead_letter(bus: &Bus, message: &str) {
 
 /// Publishes the same of any message of that person.
 async fn dead_letter_event(bus: &Bus, event: &str, user: &str, message: serde_json::Value) {
+    let spec = StageName::Assistant.consumer(Duration::from_secs(30));
+    let mut consumer = bus.consume(&spec).await.unwrap();
+    bus.publish(vec![Outgoing::event(&envelope(event, user, message)).unwrap()]).await.unwrap();
+    let delivery = consumer.fetch(1, Duration::from_secs(30)).await.unwrap().remove(0);
+    delivery.dead_letter("it failed").await.unwrap();
+}
+
+fn envelope(event: &str, user: &str, message: serde_json::Value) -> Envelope {
     let raw = json!({
         "type": "message", "mode": "active", "timestamp": 10, "webhookEventId": event,
         "source": {"type": "group", "groupId": "C1", "userId": user},
         "message": message,
     });
-    let envelope = Envelope {
+    Envelope {
         v: Envelope::VERSION,
         id: event.into(),
         platform: PlatformKind::Line,
@@ -118,12 +126,7 @@ async fn dead_letter_event(bus: &Bus, event: &str, user: &str, message: serde_js
         channel: Some("C1".into()),
         received_at: 10,
         raw: to_raw_value(&raw).unwrap(),
-    };
-    let spec = StageName::Assistant.consumer(Duration::from_secs(30));
-    let mut consumer = bus.consume(&spec).await.unwrap();
-    bus.publish(vec![Outgoing::event(&envelope).unwrap()]).await.unwrap();
-    let delivery = consumer.fetch(1, Duration::from_secs(30)).await.unwrap().remove(0);
-    delivery.dead_letter("it failed").await.unwrap();
+    }
 }
 
 async fn dead_letters_are_dropped(bus: Bus) {
@@ -183,4 +186,40 @@ async fn dead_letters_of_messages_taken_back_are_dropped_on_nats() {
     let clock = Arc::new(SystemClock);
     let bus = NatsBus::connect(&nats.url(), BusLimits::default(), clock).await.unwrap();
     dead_letters_are_dropped(Bus::Nats(bus)).await;
+}
+
+#[tokio::test]
+async fn letters_of_a_server_that_came_back_empty_are_not_those_of_before() {
+    let mut nats = Nats::start().await;
+    let clock = Arc::new(SystemClock);
+    let bus = NatsBus::connect(&nats.url(), BusLimits::default(), clock.clone()).await.unwrap();
+    let bus = Bus::Nats(bus);
+    let fixture = Fixture::sqlite().await;
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    let said = ["first", "second", "new"].map(|message| said("C1", message, 10, "a secret"));
+    fixture.keep(&said, 11).await;
+    dead_letter(&bus, "first").await;
+    dead_letter(&bus, "second").await;
+    let mut dead_letters = DeadLetterCare::new(fixture.store.clone(), bus.clone(), clock);
+    assert_eq!(dead_letters.clear().await, Ok(0));
+    nats.lose_everything().await;
+    // With the number that the first one had.
+    // It is set up anew when something is published, which comes once, however often that is.
+    let text = json!({"type": "text", "id": "new", "text": "a secret"});
+    let new = envelope("new", "U1", text);
+    until("it is set up", DEADLINE, async || {
+        bus.publish(vec![Outgoing::event(&new).unwrap()]).await.is_ok()
+    })
+    .await;
+    dead_letter(&bus, "new").await;
+    fixture.keep(&[unsent("C1", "first", 12)], 13).await;
+    assert_eq!(dead_letters.clear().await, Ok(0), "of another message");
+    assert_eq!(left(&bus).await, ["new"]);
+    fixture.keep(&[unsent("C1", "new", 14)], 15).await;
+    assert_eq!(
+        dead_letters.clear().await,
+        Ok(1),
+        "although it comes before the last one that was read"
+    );
 }

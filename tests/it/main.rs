@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests join what they spawn")]
 
 mod accounts;
+mod agreement;
 mod alerts;
 mod answering;
 mod api;

@@ -9,13 +9,12 @@ use chatkeep_bus::embedded::EmbeddedBus;
 use chatkeep_bus::{Bus, BusLimits, ConsumerSpec, Stream};
 use chatkeep_core::time::SystemClock;
 use chatkeep_emulator::Media;
+use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
-use crate::harness::nats::Nats;
 use crate::harness::ports;
 use crate::harness::postgres::{Durability, Postgres};
-use crate::harness::proxy::Proxy;
 use crate::harness::s3::S3;
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
@@ -35,7 +34,7 @@ async fn total(stack: &Stack, address: std::net::SocketAddr, path: &str) -> Opti
 }
 
 /// Returns what a process that is ready says about its problems.
-async fn problems(address: std::net::SocketAddr) -> String {
+pub(crate) async fn problems(address: std::net::SocketAddr) -> String {
     let answer = reqwest::get(format!("http://{address}/readyz")).await.unwrap();
     assert_eq!(answer.status(), StatusCode::OK);
     answer.json::<Value>().await.unwrap()["problems"].to_string()
@@ -124,6 +123,31 @@ async fn every_message_is_found_through_every_process_whoever_dies() {
     for process in [&mut one, &mut two, &mut last] {
         assert!(process.terminate().await.success());
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn searches_are_answered_while_a_replica_hangs() {
+    let mut stack = Stack::start(Parts::Servers, emulator().await).await;
+    let (group, people) = group(&mut stack).await;
+    let chat = group.chat_id.as_str();
+    assert!(stack.process.terminate().await.success());
+    let (_front, address) = stack.serve("api,worker,ingress").await;
+    stack.line.set_webhook_url(Some(format!("http://{address}/webhook/line")));
+    let (_other, _) = stack.serve("search").await;
+    let (mut hanging, _) = stack.serve("search").await;
+    stack.line.say(chat, &people[0].user_id, "lunch").await.unwrap();
+    let path = format!("/channels/{chat}/backup/search?q=lunch");
+    until("both replicas have it", DEADLINE, async || {
+        let asked = (0..12).map(|_| total(&stack, address, &path));
+        join_all(asked).await.into_iter().all(|found| found == Some(1))
+    })
+    .await;
+    hanging.freeze();
+    // The bus gives half of them to the one that hangs.
+    let asked = (0..16).map(|_| total(&stack, address, &path));
+    assert_eq!(join_all(asked).await, [Some(1); 16]);
+    hanging.thaw();
+    assert!(hanging.terminate().await.success());
 }
 
 on_both!(a_process_that_would_make_others_wrong_does_not_start);
@@ -247,37 +271,6 @@ async fn a_media_store_whose_disk_is_gone_is_not_used_until_it_is_back() {
     fs::rename(&disk, &folder).unwrap();
     until("it is back", DEADLINE, async || problems(address).await == "[]").await;
     until("both are stored", DEADLINE, async || stored(&stack).await == 2).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_database_behind_the_address_is_told() {
-    let stack = Stack::start(Parts::Embedded, emulator().await).await;
-    let address = stack.ground.address;
-    let differs = "the database is another one than at the start";
-    stack.sql("UPDATE deployment SET store_id = store_id || 'x'".to_owned()).await;
-    until("it is told", DEADLINE, async || problems(address).await.contains(differs)).await;
-    let back = "UPDATE deployment SET store_id = SUBSTR(store_id, 1, LENGTH(store_id) - 1)";
-    stack.sql(back.to_owned()).await;
-    until("it is the same again", DEADLINE, async || problems(address).await == "[]").await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_processes_on_two_buses_are_told() {
-    let stack = Stack::start(Parts::Servers, emulator().await).await;
-    let args = ["serve", "--roles", "worker", "--stages", "members"];
-    let (program, address) = stack.further(&args);
-    // Behind the address of one of them is another server from now on.
-    let mut other = Nats::start().await;
-    let mut proxy = Proxy::to(stack.ground.nats.as_ref().unwrap().address()).await;
-    let bus = format!("nats://{}", proxy.address());
-    let mut process = program.env("CHATKEEP_BUS", bus).start();
-    process.ready(address, "/readyz").await;
-    assert_eq!(problems(address).await, "[]");
-    proxy.lead_to(other.address()).await;
-    let differs = "the bus differs from that of the process";
-    until("it is told", DEADLINE, async || problems(address).await.contains(differs)).await;
-    assert!(process.terminate().await.success());
-    other.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -43,6 +43,8 @@ pub struct DeadLetterCare {
     store: Store,
     bus: Bus,
     clock: SharedClock,
+    /// Identity of the bus whose letters were read: ids begin anew on one that has lost its data.
+    identity: Option<String>,
     /// Id of the last letter that was read.
     after: Option<String>,
     /// Time at which reading began with the first letter.
@@ -62,6 +64,7 @@ impl DeadLetterCare {
             store,
             bus,
             clock,
+            identity: None,
             after: None,
             since: None,
             known: BTreeMap::new(),
@@ -78,6 +81,11 @@ impl DeadLetterCare {
     #[boxed]
     pub async fn clear(&mut self) -> Result<usize, Unfinished> {
         let now = self.clock.now();
+        let identity = Some(self.bus.state().await?.identity);
+        if self.identity != identity {
+            (self.identity, self.since) = (identity, None);
+            self.begin(now);
+        }
         if self.notes.is_empty() {
             self.notes = self.store.messages().retractions(CHANNELS).await?;
             self.begin(now);
@@ -169,18 +177,24 @@ impl DeadLetterCare {
         let gone =
             self.store.messages().taken_back(&origins.values().collect::<Vec<_>>(), now).await?;
         let gone: BTreeSet<_> = gone.into_iter().collect();
-        let ids = origins.keys().enumerate().filter(|(nth, _)| gone.contains(nth));
-        let ids: Vec<_> = ids.map(|(_, id)| id.clone()).collect();
+        let gone = origins.iter().enumerate().filter(|(nth, _)| gone.contains(nth));
+        let gone: Vec<_> = gone.map(|(_, (id, trace))| (id.clone(), trace.clone())).collect();
         let mut dropped = 0;
-        for id in ids {
-            dropped += usize::from(self.drop(&id).await?);
+        for (id, trace) in gone {
+            dropped += usize::from(self.drop(&id, &trace).await?);
             origins.remove(&id);
         }
         Ok(dropped)
     }
 
-    async fn drop(&self, letter: &str) -> Result<bool, BusError> {
-        self.bus.drop_dead_letter(letter).await
+    /// Drops a letter, unless it is another one by now: the bus may have lost its data meanwhile, and
+    /// counts its letters anew.
+    async fn drop(&self, id: &str, trace: &EventOrigin) -> Result<bool, BusError> {
+        let letter = self.bus.dead_letter(id).await?;
+        if letter.and_then(|letter| origin(&letter)).as_ref() != Some(trace) {
+            return Ok(false);
+        }
+        self.bus.drop_dead_letter(id).await
     }
 }
 

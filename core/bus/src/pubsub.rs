@@ -14,12 +14,13 @@ use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use chatkeep_core::panics;
 use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use tokio::sync::{Semaphore, broadcast, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 use tracing::{debug, warn};
 
-use super::nats::NatsReply;
+use super::nats::{NatsBus, NatsReply, Requests};
 use super::{Bus, BusError, subject};
 
 /// Maximum size of a pubsub message, in bytes: the default limit of every NATS server, with room
@@ -82,6 +83,29 @@ impl Bus {
         }
     }
 
+    /// Sends a request to all servers of `topic`, in every process: for a caller to whom one of them did
+    /// not reply.
+    ///
+    /// # Errors
+    /// [`BusError::NoResponder`] when there is no server in this process' bus,
+    /// [`BusError::TooLarge`] for more than [`MAX_PUBSUB_BYTES`] bytes, [`BusError::Unavailable`] when
+    /// the bus cannot be reached.
+    #[boxed]
+    pub async fn request_all(
+        &self,
+        topic: &'static str,
+        request: Bytes,
+        timeout: Duration,
+    ) -> Result<Replies, BusError> {
+        check(topic, &request)?;
+        let until = Instant::now() + timeout;
+        let source = match self {
+            Self::Embedded(bus) => ReplySource::Embedded(bus.request_all(topic, &request, until)?),
+            Self::Nats(bus) => ReplySource::Nats(bus.request_all(topic, request, timeout).await?),
+        };
+        Ok(Replies { topic, until, source })
+    }
+
     /// Prepares to serve `topic`, `at_once` requests at a time; all servers of a topic share its
     /// requests. Requests come from now on and are served by [`Responder::run`].
     ///
@@ -141,6 +165,42 @@ impl TopicSubscriber {
             },
             SubscriberSource::Nats(subscription) => {
                 subscription.next().await.map(|message| message.payload)
+            }
+        }
+    }
+}
+
+/// Replies of the servers of a topic to one request.
+#[derive(Debug)]
+pub struct Replies {
+    topic: &'static str,
+    until: Instant,
+    source: ReplySource,
+}
+
+#[derive(Debug)]
+enum ReplySource {
+    Embedded(FuturesUnordered<oneshot::Receiver<Result<Bytes, RequestRefused>>>),
+    Nats(Subscriber),
+}
+
+impl Replies {
+    /// Returns the next reply, or why a server gives none; `None` when the time is over, or when none
+    /// is left to reply. On NATS the number of servers is not known, so that the time has to pass.
+    #[boxed]
+    pub async fn next(&mut self) -> Option<Result<Bytes, BusError>> {
+        let topic = self.topic;
+        match &mut self.source {
+            ReplySource::Embedded(replies) => loop {
+                match timeout_at(self.until, replies.next()).await.ok()?? {
+                    Ok(reply) => return Some(reply.map_err(|refused| refused.error(topic))),
+                    // Dropped without a reply.
+                    Err(_) => {}
+                }
+            },
+            ReplySource::Nats(replies) => {
+                let reply = timeout_at(self.until, replies.next()).await.ok()??;
+                Some(NatsBus::reply(reply, topic))
             }
         }
     }
@@ -224,7 +284,7 @@ where
 /// Source of requests.
 enum RequestSource {
     Embedded(mpsc::Receiver<PendingRequest>),
-    Nats(Subscriber, super::nats::NatsBus),
+    Nats(Requests, NatsBus),
 }
 
 impl RequestSource {
@@ -239,7 +299,11 @@ impl RequestSource {
     async fn end(&mut self) {
         match self {
             Self::Embedded(requests) => requests.close(),
-            Self::Nats(requests, _) => drop(requests.drain().await),
+            Self::Nats(requests, _) => {
+                let (one, all) = requests.get_mut();
+                drop(one.drain().await);
+                drop(all.drain().await);
+            }
         }
     }
 }

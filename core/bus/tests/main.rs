@@ -79,6 +79,7 @@ contract! {
     pubsub::tells_everyone_who_listens,
     pubsub::has_each_request_answered_once,
     pubsub::says_when_nobody_answers_or_too_late,
+    pubsub::asks_all_servers,
     pubsub::bounds_what_is_answered_at_once,
     pubsub::a_panic_is_a_refusal_of_one_request,
     pubsub::refuses_what_is_too_large,

@@ -1,5 +1,6 @@
 //! Tests of publish/subscribe: broadcasts reach all subscribers, requests are served by one.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -140,6 +141,45 @@ pub(crate) async fn says_when_nobody_answers_or_too_late(fixture: Fixture) {
     answerer.end().await;
     bus.close().await;
     assert!(matches!(requested(&bus, "closed").await, Err(BusError::Unavailable(_))));
+}
+
+pub(crate) async fn asks_all_servers(fixture: Fixture) {
+    let bus = fixture.open().await;
+    let replies = async |request: &str, wait: Duration| {
+        let mut replies = bus.request_all("weather", bytes(request), wait).await?;
+        let mut all = BTreeSet::new();
+        while all.len() < 2
+            && let Some(reply) = replies.next().await
+        {
+            all.insert(String::from_utf8(reply?.to_vec()).unwrap());
+        }
+        Ok::<_, BusError>(all)
+    };
+    let refused = replies("anybody?", TIMEOUT).await;
+    assert!(matches!(refused, Err(BusError::NoResponder("weather"))), "{refused:?}");
+
+    let permits = Arc::new(Semaphore::new(0));
+    let quick = RequestServer::start(&bus, "quick", None).await;
+    let slow = RequestServer::start(&bus, "slow", Some(Arc::clone(&permits))).await;
+    let mut first = bus.request_all("weather", bytes("q"), TIMEOUT).await.unwrap();
+    assert_eq!(first.next().await.unwrap().unwrap(), "quick q", "it waits for nobody");
+    assert_eq!(replies("late", WATCH).await.unwrap(), set(&["quick late"]));
+    permits.add_permits(3);
+    assert_eq!(replies("now", TIMEOUT).await.unwrap(), set(&["quick now", "slow now"]));
+    let large = Bytes::from(vec![b' '; MAX_PUBSUB_BYTES + 1]);
+    let refused = bus.request_all("weather", large, TIMEOUT).await;
+    assert!(matches!(refused, Err(BusError::TooLarge("weather"))), "{refused:?}");
+    quick.end().await;
+    slow.end().await;
+    let refused = replies("anybody?", TIMEOUT).await;
+    assert!(matches!(refused, Err(BusError::NoResponder("weather"))), "{refused:?}");
+    bus.close().await;
+    let refused = replies("closed", TIMEOUT).await;
+    assert!(matches!(refused, Err(BusError::Unavailable(_))), "{refused:?}");
+}
+
+fn set(texts: &[&str]) -> BTreeSet<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
 pub(crate) async fn bounds_what_is_answered_at_once(fixture: Fixture) {

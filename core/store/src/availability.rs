@@ -8,23 +8,26 @@ use std::sync::{Arc, PoisonError, RwLock};
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::outage::{Availability, Work};
 use chatkeep_core::panics;
-use sqlx::ConnectOptions as _;
 use sqlx::postgres::PgConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _};
 
 use super::StoreError;
 use super::fault::outage_of;
+use super::identity::{KnownIdentity, is_other_database};
 use super::pools::ACQUIRE_TIMEOUT;
 
 /// Hands the outages of the database to its [`Availability`]. Clones share it.
 #[derive(Clone)]
 pub(super) struct Watch {
     pub(super) availability: Availability,
+    pub(super) identity: KnownIdentity,
     server: Option<Arc<Server>>,
 }
 
 /// A PostgreSQL server, to be asked why the pool has no connection.
 struct Server {
     options: RwLock<PgConnectOptions>,
+    identity: KnownIdentity,
     /// A check is running.
     asking: AtomicBool,
 }
@@ -62,15 +65,19 @@ impl Watch {
     pub(super) fn file(path: &Path) -> Self {
         let address = path.display().to_string();
         let availability = Availability::new("database", address, "CHATKEEP_DATA");
-        Self { availability, server: None }
+        Self { availability, identity: KnownIdentity::default(), server: None }
     }
 
     /// Watches a PostgreSQL server at `address`, which is shown.
     pub(super) fn server(address: String, options: PgConnectOptions) -> Self {
         let availability = Availability::new("database", address, "CHATKEEP_DATABASE");
-        let options = RwLock::new(options);
-        let server = Arc::new(Server { options, asking: AtomicBool::new(false) });
-        Self { availability, server: Some(server) }
+        let identity = KnownIdentity::default();
+        let server = Server {
+            options: RwLock::new(options),
+            identity: identity.clone(),
+            asking: AtomicBool::new(false),
+        };
+        Self { availability, identity, server: Some(Arc::new(server)) }
     }
 
     /// Connects with other options from now on.
@@ -78,6 +85,17 @@ impl Watch {
         if let Some(server) = &self.server {
             *server.options.write().unwrap_or_else(PoisonError::into_inner) = options;
         }
+    }
+
+    /// Returns true if the server cannot be used because its database is another one than the known one.
+    pub(super) async fn leads_elsewhere(&self) -> bool {
+        let Some(server) = &self.server else { return false };
+        server.why_not().await.as_ref().is_some_and(is_other_database)
+    }
+
+    /// Refuses work on another database than the known one, and notes it.
+    pub(super) fn admit(&self) -> Result<(), sqlx::Error> {
+        self.identity.admit().inspect_err(|error| self.note_failure(error))
     }
 
     /// Notes what became of a statement that does `work`, and hands it on.
@@ -119,12 +137,20 @@ impl Watch {
 impl Server {
     async fn why_not(&self) -> Option<sqlx::Error> {
         let options = self.options.read().unwrap_or_else(PoisonError::into_inner).clone();
-        why_not(&options).await
+        why_not(&options, &self.identity).await
     }
 }
 
-/// Returns why no connection can be made to a PostgreSQL server; `None` when one can, and when the
-/// server says nothing at all.
-pub(super) async fn why_not(options: &PgConnectOptions) -> Option<sqlx::Error> {
-    tokio::time::timeout(ACQUIRE_TIMEOUT, options.connect()).await.ok()?.err()
+/// Returns why no connection can be made to a PostgreSQL server with the database of `identity`; `None`
+/// when one can, and when the server says nothing at all.
+pub(super) async fn why_not(
+    options: &PgConnectOptions,
+    identity: &KnownIdentity,
+) -> Option<sqlx::Error> {
+    let connected = async {
+        let mut connection = options.connect().await?;
+        identity.check(&mut connection).await?;
+        connection.close().await
+    };
+    tokio::time::timeout(ACQUIRE_TIMEOUT, connected).await.ok()?.err()
 }

@@ -106,6 +106,7 @@ impl Db {
     /// Starts a write transaction, the only way to one: plain `BEGIN` on SQLite takes the write
     /// lock too late and fails under contention.
     pub(super) async fn begin(&self) -> Result<Tx, StoreError> {
+        self.watch.admit()?;
         let begun = match &self.pools {
             Pools::Sqlite { write, .. } => {
                 OwnedTransaction::begin(write, "BEGIN IMMEDIATE").await.map(TxConnection::Sqlite)
@@ -132,6 +133,7 @@ impl Db {
     /// Starts a read transaction on one consistent snapshot.
     pub(super) async fn snapshot(&self) -> Result<Tx, StoreError> {
         const POSTGRES: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        self.watch.admit()?;
         let begun = match &self.pools {
             Pools::Sqlite { snapshots, .. } => {
                 OwnedTransaction::begin(snapshots, "BEGIN DEFERRED").await.map(TxConnection::Sqlite)

@@ -39,6 +39,7 @@ mod gap;
 mod gap_list;
 mod groups;
 mod idempotency;
+mod identity;
 mod ingest;
 mod job_leases;
 mod key_usage;

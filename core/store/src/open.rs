@@ -85,6 +85,7 @@ impl Store {
     /// Migrates the schema.
     async fn ready_to_use(db: Db) -> Result<Self, StoreError> {
         db.migrate().await?;
+        db.identify().await?;
         let store = Self::over(db);
         store.outbox().adopt_outbox_events().await?;
         Ok(store)

@@ -170,11 +170,17 @@ impl Db {
         connections: u32,
     ) -> Result<Self, StoreError> {
         let options = server_options(url)?;
+        let watch = Watch::server(address, options.clone());
+        let identity = watch.identity.clone();
         let pool = PgPoolOptions::new()
             .max_connections(connections)
             .acquire_timeout(ACQUIRE_TIMEOUT)
-            .after_connect(|connection, _| {
-                Box::pin(async move { connection.execute(SESSION).await.map(drop) })
+            .after_connect(move |connection, _| {
+                let identity = identity.clone();
+                Box::pin(async move {
+                    connection.execute(SESSION).await?;
+                    identity.check(connection).await
+                })
             })
             .test_before_acquire(false)
             .before_acquire(|connection, pooled| {
@@ -188,10 +194,10 @@ impl Db {
         let pool = match pool.connect_with(options.clone()).await {
             // The pool tries for as long as it may, and keeps to itself why it could not.
             Err(error @ sqlx::Error::PoolTimedOut) => {
-                return Err(why_not(&options).await.unwrap_or(error).into());
+                return Err(why_not(&options, &watch.identity).await.unwrap_or(error).into());
             }
             pool => pool?,
         };
-        Ok(Self::new(Pools::Postgres(pool), Watch::server(address, options)))
+        Ok(Self::new(Pools::Postgres(pool), watch))
     }
 }

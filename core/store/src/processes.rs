@@ -10,6 +10,7 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::Timestamp;
 
 use super::db::{Sql, Tx};
+use super::identity::STORE_ID;
 use super::{ProcessStore, StoreError, parsed};
 use crate::query::{query, query_as};
 
@@ -17,7 +18,7 @@ use crate::query::{query, query_as};
 const FORGOTTEN: i64 = 3_600_000;
 
 /// Process to register.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewProcess {
     /// Id, unique among all processes ever.
     pub id: String,
@@ -34,6 +35,9 @@ pub struct NewProcess {
     /// Properties that all processes must have in common, by name: parts and settings. Never a
     /// secret.
     pub shared: BTreeMap<String, String>,
+    /// Settings that it should have in common with others, by name, as far as its roles use them: one
+    /// that differs runs beside them, and tells it. Never a secret.
+    pub settings: BTreeMap<String, String>,
 }
 
 /// Registered process.
@@ -81,20 +85,19 @@ pub(super) use at_now;
 /// Processes that start at the same moment are compared one after the other.
 const LOCK: &str = "UPDATE deployment SET id = id";
 const ALL: Sql = at_now!(
-    "SELECT process_id, host, pid, version, roles, stages, shared, search, started_at, ",
+    "SELECT process_id, host, pid, version, roles, stages, shared, settings, search, started_at, ",
     " - seen_at FROM processes ORDER BY started_at, process_id"
 );
 const REGISTER: Sql = at_now!(
     "INSERT INTO processes
-         (process_id, host, pid, version, roles, stages, shared, started_at, seen_at)
-     SELECT $1, $2, $3, $4, $5, $6, $7, n.now, n.now FROM (SELECT ",
+         (process_id, host, pid, version, roles, stages, shared, settings, started_at, seen_at)
+     SELECT $1, $2, $3, $4, $5, $6, $7, $8, n.now, n.now FROM (SELECT ",
     " AS now) n WHERE TRUE
      ON CONFLICT (process_id) DO UPDATE SET seen_at = excluded.seen_at, shared = excluded.shared"
 );
 const HEARTBEAT: Sql =
     at_now!("UPDATE processes SET search = $2, seen_at = ", " WHERE process_id = $1");
 const SHARE: &str = "UPDATE processes SET shared = $2 WHERE process_id = $1";
-const STORE_ID: &str = "SELECT store_id FROM deployment";
 const UNREGISTER: &str = "DELETE FROM processes WHERE process_id = $1";
 const FORGET: Sql = at_now!("DELETE FROM processes WHERE seen_at < ", " - $1");
 const ADD_CHECK: Sql = at_now!(
@@ -106,7 +109,7 @@ const CHECKS: &str = "
 const FORGET_CHECKS: Sql = at_now!("DELETE FROM replica_checks WHERE ended_at < ", " - $1");
 
 #[derive(Debug, sqlx_macros::FromRow)]
-struct Row(String, String, i64, String, String, String, String, Option<String>, i64, i64);
+struct Row(String, String, i64, String, String, String, String, String, Option<String>, i64, i64);
 
 impl ProcessStore<'_> {
     /// Returns the id of this database. Copies of it have the same one.
@@ -117,6 +120,17 @@ impl ProcessStore<'_> {
     pub async fn store_id(&self) -> Result<String, StoreError> {
         let (id,): (String,) = self.store.db.fetch_one(query_as(STORE_ID)).await?;
         Ok(id)
+    }
+
+    /// Returns true if the database is still the one that was opened. Once it is not, as after a change
+    /// of what its address leads to, everything else fails as on a database that is away, until a further
+    /// call finds that it is again.
+    ///
+    /// # Errors
+    /// Fails when the database fails.
+    #[boxed]
+    pub async fn is_same_database(&self) -> Result<bool, StoreError> {
+        self.store.db.is_same().await
     }
 
     /// Registers a process, unless one with a heartbeat within `live` differs in the shared
@@ -237,7 +251,8 @@ async fn all(tx: &mut Tx) -> Result<Vec<ProcessRecord>, StoreError> {
 async fn add(tx: &mut Tx, process: &NewProcess) -> Result<(), StoreError> {
     let (roles, stages) =
         (serde_json::to_string(&process.roles)?, serde_json::to_string(&process.stages)?);
-    let shared = serde_json::to_string(&process.shared)?;
+    let (shared, settings) =
+        (serde_json::to_string(&process.shared)?, serde_json::to_string(&process.settings)?);
     // A process that died did not remove its registration: the next one that starts does.
     tx.execute(query(FORGET).bind(FORGOTTEN)).await?;
     tx.execute(
@@ -248,7 +263,8 @@ async fn add(tx: &mut Tx, process: &NewProcess) -> Result<(), StoreError> {
             .bind(&process.version)
             .bind(&roles)
             .bind(&stages)
-            .bind(&shared),
+            .bind(&shared)
+            .bind(&settings),
     )
     .await?;
     Ok(())
@@ -264,14 +280,17 @@ impl TryFrom<Row> for ProcessRecord {
     type Error = StoreError;
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
-        let Row(id, host, pid, version, roles, stages, shared, search, started_at, age) = row;
+        let Row(id, host, pid, version, roles, stages, shared, settings, search, started_at, age) =
+            row;
         let list =
             |json: &str, column| parsed(serde_json::from_str(json).ok(), "processes", column, &id);
+        let map =
+            |json: &str, column| parsed(serde_json::from_str(json).ok(), "processes", column, &id);
         let (roles, stages) = (list(&roles, "roles")?, list(&stages, "stages")?);
-        let shared = parsed(serde_json::from_str(&shared).ok(), "processes", "shared", &id)?;
+        let (shared, settings) = (map(&shared, "shared")?, map(&settings, "settings")?);
         let pid = u32::try_from(pid).unwrap_or_default();
         Ok(Self {
-            process: NewProcess { id, host, pid, version, roles, stages, shared },
+            process: NewProcess { id, host, pid, version, roles, stages, shared, settings },
             search,
             started_at: Timestamp::from_millis(started_at),
             silent_for: Duration::from_millis(u64::try_from(age).unwrap_or_default()),

@@ -132,6 +132,16 @@ impl Db {
         }
     }
 
+    /// Returns the first row of whichever database there is, also where all other work is refused.
+    pub(crate) async fn fetch_of_any<O: StoredRow>(
+        &self,
+        query: Query<'_, O>,
+    ) -> Result<Option<O>, Error> {
+        let mut rows = Collector::new(Ok::<O, Error>);
+        let done = self.run(query.statement, Extent::First, &mut rows).await;
+        Ok(rows.finish(done)?.pop())
+    }
+
     /// Converts every row as it comes, so that a long list is not held twice.
     pub(crate) async fn fetch_mapped<O: StoredRow, T: Send>(
         &self,
@@ -147,6 +157,7 @@ impl Db {
         extent: Extent,
         convert: fn(O) -> Result<T, E>,
     ) -> Result<Vec<T>, E> {
+        self.watch.admit()?;
         let mut rows = Collector::new(convert);
         let done = self.run(query.statement, extent, &mut rows).await;
         self.watch.noted(Work::Reading, rows.finish(done))

@@ -95,9 +95,7 @@ mod tests {
             host: "a".to_owned(),
             pid: 1,
             version: "0".to_owned(),
-            roles: Vec::new(),
-            stages: Vec::new(),
-            shared: BTreeMap::new(),
+            ..NewProcess::default()
         };
         let (started_at, silent_for) = (Timestamp::from_millis(0), Duration::ZERO);
         let processes = [ProcessRecord { process, search: None, started_at, silent_for }];

@@ -405,9 +405,7 @@ mod tests {
             host: "elsewhere".to_owned(),
             pid: 1,
             version: "0".to_owned(),
-            roles: Vec::new(),
-            stages: Vec::new(),
-            shared: BTreeMap::new(),
+            ..NewProcess::default()
         };
         store.processes().heartbeat(&process, None).await.unwrap();
         running(store).await.unwrap()

@@ -25,6 +25,10 @@ pub(crate) enum Signal {
     Term,
     /// Reads secrets again.
     Hangup,
+    /// Stands still until it is continued.
+    Stop,
+    /// Goes on.
+    Continue,
 }
 
 impl Signal {
@@ -34,6 +38,8 @@ impl Signal {
             Self::Quit => "QUIT",
             Self::Term => "TERM",
             Self::Hangup => "HUP",
+            Self::Stop => "STOP",
+            Self::Continue => "CONT",
         }
     }
 }

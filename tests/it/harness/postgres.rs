@@ -281,6 +281,30 @@ impl TestDb {
         format!("postgres://{ROLE}@{address}/{}", self.name)
     }
 
+    /// Gives this database and another one each other's names, as after a change of what an address leads
+    /// to.
+    pub(crate) async fn trade_places(&self, other: &Self) {
+        let (one, two) = (&self.name, &other.name);
+        let steps = [
+            format!("ALTER DATABASE {one} ALLOW_CONNECTIONS false"),
+            format!("ALTER DATABASE {two} ALLOW_CONNECTIONS false"),
+            format!(
+                "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
+                 WHERE datname IN ('{one}', '{two}')"
+            ),
+            format!("ALTER DATABASE {one} RENAME TO {one}_{two}"),
+            format!("ALTER DATABASE {two} RENAME TO {one}"),
+            format!("ALTER DATABASE {one}_{two} RENAME TO {two}"),
+            format!("ALTER DATABASE {one} ALLOW_CONNECTIONS true"),
+            format!("ALTER DATABASE {two} ALLOW_CONNECTIONS true"),
+        ];
+        for sql in steps {
+            let mut command = psql(self.address, &sql);
+            let done = tokio::task::spawn_blocking(move || command.output()).await;
+            check(&sql, done.map_err(std::io::Error::other).flatten());
+        }
+    }
+
     /// Runs statements and returns their output, one row a line, columns separated by `|`.
     pub(crate) async fn query(&self, sql: &str) -> String {
         let mut command = psql(self.address, sql);

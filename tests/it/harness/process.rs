@@ -156,6 +156,16 @@ impl Process {
         self.finish_within(deadline).await
     }
 
+    /// Lets the process hang until [`Process::thaw`].
+    pub(crate) fn freeze(&mut self) {
+        self.running.signal(Signal::Stop);
+    }
+
+    /// Lets the process go on.
+    pub(crate) fn thaw(&mut self) {
+        self.running.signal(Signal::Continue);
+    }
+
     /// Sends SIGHUP, upon which a service without a terminal reads its secrets again.
     pub(crate) fn reload(&mut self) {
         self.running.signal(Signal::Hangup);

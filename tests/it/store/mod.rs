@@ -115,6 +115,15 @@ impl Fixture {
         if self.is_sqlite() { Self::sqlite().await } else { Self::postgres().await }
     }
 
+    /// Opens the database again, as a process does that is started again.
+    pub(crate) async fn reopened(self) -> Self {
+        self.store.close().await;
+        let url = self.database.as_ref().map(|database| database.url().into());
+        let kind = url.map_or(Database::Sqlite, Database::Postgres);
+        let store = Store::open(&kind, self.folder.path(), 4).await.unwrap();
+        Self { store, ..self }
+    }
+
     pub(crate) fn is_sqlite(&self) -> bool {
         self.database.is_none()
     }

@@ -26,6 +26,7 @@ fn process(id: &str, shared: &[(&str, &str)]) -> NewProcess {
         roles: vec!["api".to_owned(), "search".to_owned()],
         stages: vec!["backup".to_owned()],
         shared: shared.iter().map(owned).collect::<BTreeMap<_, _>>(),
+        settings: BTreeMap::from([("time_zone".to_owned(), "Asia/Tokyo".to_owned())]),
     }
 }
 

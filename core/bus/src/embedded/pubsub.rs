@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::stream::FuturesUnordered;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
@@ -18,6 +19,9 @@ const SUBSCRIBER_CAPACITY: usize = 1024;
 
 /// Capacity of the queue of requests of one server.
 const QUEUE: usize = 1024;
+
+/// Reply of one server.
+type Reply = oneshot::Receiver<Result<Bytes, RequestRefused>>;
 
 /// Subscribers and servers by topic.
 #[derive(Debug, Default)]
@@ -114,6 +118,29 @@ impl EmbeddedBus {
             Ok(Err(_)) => Err(BusError::NoResponder(topic)),
             Err(_) => Err(BusError::RequestTimeout(topic)),
         }
+    }
+
+    /// Returns the replies of all servers that have room for the request.
+    pub(crate) fn request_all(
+        &self,
+        topic: &'static str,
+        payload: &Bytes,
+        until: Instant,
+    ) -> Result<FuturesUnordered<Reply>, BusError> {
+        self.inner.check_open()?;
+        let replies = FuturesUnordered::new();
+        let mut topics = self.inner.pubsub.topics();
+        let servers = topics.servers.entry(topic).or_default();
+        servers.retain(|server| {
+            let (reply, answer) = oneshot::channel();
+            let reply = ReplyHandle::Embedded(reply);
+            let sent = server.try_send(PendingRequest { payload: payload.clone(), until, reply });
+            replies.push(answer);
+            !matches!(sent, Err(TrySendError::Closed(_)))
+        });
+        let is_unserved = servers.is_empty();
+        drop(topics);
+        if is_unserved { Err(BusError::NoResponder(topic)) } else { Ok(replies) }
     }
 
     pub(crate) fn serve(

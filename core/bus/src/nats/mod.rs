@@ -30,7 +30,7 @@ use tracing::warn;
 
 use self::connect::Credentials;
 pub use self::consumer::{NatsConsumer, NatsLease};
-pub(super) use self::pubsub::NatsReply;
+pub(super) use self::pubsub::{NatsReply, Requests};
 use self::refusal::LastRefusal;
 use super::{BusError, BusLimits, ConsumerSpec, DeadLetter, Outgoing};
 use chatkeep_core::causes::with_causes;

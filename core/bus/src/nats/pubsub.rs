@@ -1,13 +1,14 @@
-//! Pubsub on core NATS: a subject of each topic for broadcasts, and one for requests to a queue
-//! group. The client resubscribes by itself when a connection comes back.
+//! Pubsub on core NATS: a subject of each topic for broadcasts, one for requests to a queue group, and
+//! one for requests to all servers. The client resubscribes by itself when a connection comes back.
 
 use std::time::Duration;
 
 use async_nats::client::RequestErrorKind;
 use async_nats::connection::State;
 use async_nats::header::HeaderMap;
-use async_nats::{Client, Message, Request, Subject, Subscriber};
+use async_nats::{Client, Message, Request, StatusCode, Subject, Subscriber};
 use bytes::Bytes;
+use futures_util::stream::{Select, select};
 use tokio::time::{Instant, timeout};
 use tracing::debug;
 
@@ -38,6 +39,14 @@ fn requests(topic: &str) -> String {
     format!("pubsub.asked.{topic}")
 }
 
+/// Returns the subject of requests to all servers of a topic, the same in every version.
+fn requests_to_all(topic: &str) -> String {
+    format!("pubsub.asked_all.{topic}")
+}
+
+/// Requests to one server of a topic, and to all of them.
+pub(crate) type Requests = Select<Subscriber, Subscriber>;
+
 impl NatsBus {
     pub(crate) async fn broadcast(
         &self,
@@ -57,13 +66,45 @@ impl NatsBus {
         Ok(subscription)
     }
 
-    pub(crate) async fn serve(&self, topic: &'static str) -> Result<Subscriber, BusError> {
+    pub(crate) async fn serve(&self, topic: &'static str) -> Result<Requests, BusError> {
         self.check_open()?;
-        let subject = requests(topic);
-        let subscribed = self.inner.client.queue_subscribe(subject, GROUP.to_owned()).await;
-        let subscription = subscribed.map_err(|error| unavailable(&error))?;
+        let client = &self.inner.client;
+        let one = client.queue_subscribe(requests(topic), GROUP.to_owned()).await;
+        let all = client.subscribe(requests_to_all(topic)).await;
+        let one = one.map_err(|error| unavailable(&error))?;
+        let all = all.map_err(|error| unavailable(&error))?;
         self.settle().await;
-        Ok(subscription)
+        Ok(select(one, all))
+    }
+
+    /// Returns the subscription to the replies.
+    pub(crate) async fn request_all(
+        &self,
+        topic: &'static str,
+        payload: Bytes,
+        timeout: Duration,
+    ) -> Result<Subscriber, BusError> {
+        self.check()?;
+        let client = &self.inner.client;
+        let inbox = client.new_inbox();
+        let replies = client.subscribe(inbox.clone()).await;
+        let replies = replies.map_err(|error| unavailable(&error))?;
+        let subject = requests_to_all(topic);
+        let headers = timeout_header(timeout);
+        let sent = client.publish_with_reply_and_headers(subject, inbox, headers, payload).await;
+        sent.map_err(|error| unavailable(&error))?;
+        Ok(replies)
+    }
+
+    /// Returns what a server replied.
+    pub(crate) fn reply(message: Message, topic: &'static str) -> Result<Bytes, BusError> {
+        if message.status == Some(StatusCode::NO_RESPONDERS) {
+            return Err(BusError::NoResponder(topic));
+        }
+        match refusal(&message) {
+            None => Ok(message.payload),
+            Some(refused) => Err(refused.error(topic)),
+        }
     }
 
     pub(crate) async fn request(
@@ -73,8 +114,7 @@ impl NatsBus {
         timeout: Duration,
     ) -> Result<Bytes, BusError> {
         self.check()?;
-        let mut headers = HeaderMap::new();
-        headers.insert(TIMEOUT_HEADER, timeout.as_millis().to_string());
+        let headers = timeout_header(timeout);
         let request = Request::new().payload(payload).headers(headers).timeout(Some(timeout));
         let answer = self.inner.client.send_request(requests(topic), request);
         let mut connected = self.inner.connected.clone();
@@ -87,10 +127,7 @@ impl NatsBus {
             })?,
             _ = connected.wait_for(|connected| !connected) => return Err(disconnected()),
         };
-        match refusal(&message) {
-            None => Ok(message.payload),
-            Some(refused) => Err(refused.error(topic)),
-        }
+        Self::reply(message, topic)
     }
 
     pub(crate) fn pending(&self, message: Message) -> PendingRequest {
@@ -142,6 +179,12 @@ impl NatsReply {
             debug!(%error, "cannot send a reply");
         }
     }
+}
+
+fn timeout_header(timeout: Duration) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(TIMEOUT_HEADER, timeout.as_millis().to_string());
+    headers
 }
 
 const fn name(refused: RequestRefused) -> &'static str {

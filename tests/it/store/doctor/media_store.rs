@@ -81,6 +81,7 @@ async fn a_database_without_files_takes_any(fixture: Fixture) {
 async fn files_of_another_database_stay(fixture: Fixture) {
     let another = fixture.another().await;
     another.run(ANOTHER).await;
+    let another = another.reopened().await;
     let ward = DoctorFixture::new(fixture);
     let (store, blobs) = (&ward.fixture.store, &ward.blobs);
     ward.fixture.group("C1", &["U1"]).await;
