@@ -188,6 +188,17 @@ impl Emulator {
         chat
     }
 
+    /// Gives a group another name. No event tells it.
+    pub fn rename_group(&self, chat: &str, name: &str) {
+        let changed = lock(&self.shared.world).chats.get_mut(chat).map(|chat| {
+            chat.name = Some(name.to_owned());
+            chat.clone()
+        });
+        if let Some(chat) = changed {
+            self.shared.announce(Change::Chat(chat));
+        }
+    }
+
     /// Creates a room of these people, without the bot.
     pub fn add_room(&self, members: &[&str]) -> Chat {
         let chat = lock(&self.shared.world).add_many(None, None, members);

@@ -1,7 +1,9 @@
 //! Members: membership of channels, and names of people and channels.
 
+mod cursor;
 mod missing;
 mod names;
+mod quiet;
 
 use std::time::Duration;
 
@@ -18,6 +20,7 @@ use crate::stages::StageName;
 
 pub use self::missing::MissingNames;
 use self::names::NameFetcher;
+pub use self::quiet::QuietGroups;
 
 /// Maximum number of events of one batch: the platform may have to be called about each.
 const BATCH: usize = 1_000;

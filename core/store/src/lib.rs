@@ -78,6 +78,7 @@ mod presence_sql;
 mod processes;
 mod purge;
 mod query;
+mod quiet_groups;
 mod read_pool;
 mod replies;
 mod restored_log;
@@ -174,6 +175,7 @@ pub use own_data::OwnMessages;
 pub use ownership::{BotChannels, Standing};
 pub use presence_evidence::{PresenceEvidence, PresenceEvidenceKind};
 pub use processes::{NewProcess, ProcessRecord, ReplicaCheck};
+pub use quiet_groups::QuietGroup;
 pub use replies::{
     Claim, Exchange, ReplyFailure, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus,
 };

@@ -1,7 +1,6 @@
 //! Names that the platform did not tell when they were asked for: it was away or slow, and nothing
 //! may ever come from these people and chats again.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use chatkeep_core::id::{ChannelId, UserId};
@@ -11,6 +10,7 @@ use chatkeep_store::{Store, StoreError};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use super::cursor::Cursor;
 use super::names::NameFetcher;
 use crate::periodic::{FirstRun, JobFailure, JobScope, PeriodicJob};
 
@@ -25,33 +25,11 @@ pub struct MissingNames {
     channels: Cursor<ChannelId>,
 }
 
-/// Last key of the page before: the next run goes on there, so that those about whom the platform
-/// refuses to tell are in nobody's way.
-#[derive(Debug)]
-struct Cursor<K>(Mutex<Option<K>>);
-
-impl<K: Clone> Cursor<K> {
-    const fn new() -> Self {
-        Self(Mutex::new(None))
-    }
-
-    fn get(&self) -> Option<K> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Moves to the end of a page; to the beginning after the last one.
-    fn pass<T>(&self, page: &[T], key: impl Fn(&T) -> &K) {
-        let last = page.last().filter(|_| page.len() == PAGE as usize);
-        let last = last.map(|last| key(last).clone());
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = last;
-    }
-}
-
 impl MissingNames {
     /// Creates the job.
     pub fn new(store: Store, bots: Bots, clock: SharedClock) -> Self {
         let names = NameFetcher::new(store, bots, clock);
-        Self { names, people: Cursor::new(), channels: Cursor::new() }
+        Self { names, people: Cursor::new(PAGE), channels: Cursor::new(PAGE) }
     }
 
     /// Asks about the next people and chats without a name, and returns how many of them have one

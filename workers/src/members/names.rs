@@ -16,7 +16,7 @@ use tracing::debug;
 use super::people_in;
 
 /// Maximum age of a stored name or picture before the platform is called again.
-const STALE: Duration = Duration::from_hours(24);
+pub(super) const STALE: Duration = Duration::from_hours(24);
 /// Concurrent calls to the platform for one batch, about people and about chats each.
 const CALLS: usize = 32;
 /// Pause after a failed call before the platform is called again about the same one.
@@ -116,7 +116,7 @@ impl NameFetcher {
 
     /// Makes calls to the platform, and returns the results of those that end in time. Those that
     /// failed have none.
-    async fn in_time<K: Ord, V>(
+    pub(super) async fn in_time<K: Ord, V>(
         &self,
         calls: Vec<impl Future<Output = Option<(K, V)>>>,
     ) -> BTreeMap<K, V> {
@@ -200,7 +200,7 @@ impl NameFetcher {
 
     /// Returns the bot to call about a person or chat; `None` if it failed recently, or is not
     /// configured any more: its evidence counts all the same.
-    fn directory_of(&self, bot: &str, key: &str) -> Option<&Directory> {
+    pub(super) fn directory_of(&self, bot: &str, key: &str) -> Option<&Directory> {
         if self.failed.contains(&failure_key(bot, key)) {
             return None;
         }
@@ -210,7 +210,7 @@ impl NameFetcher {
             .ok()
     }
 
-    fn gave_up(&self, bot: &str, key: &str, error: &PlatformError) {
+    pub(super) fn gave_up(&self, bot: &str, key: &str, error: &PlatformError) {
         debug!(code = error.code(), bot, "the platform returned no profile");
         self.failed.insert(failure_key(bot, key), ());
     }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use chatkeep_core::time::{Clock as _, SharedClock};
 use chatkeep_emulator::{Action, Event, Fault, Target};
-use chatkeep_store::{ChannelStatus, MemberStatus};
+use chatkeep_store::{ChannelStatus, GapReason, MemberStatus};
 use chatkeep_workers::StageName;
-use chatkeep_workers::members::MissingNames;
+use chatkeep_workers::members::{MissingNames, QuietGroups};
 use chatkeep_workers::periodic::PeriodicJob as _;
 use proptest::test_runner::TestRunner;
 use serde_json::json;
@@ -292,4 +292,63 @@ async fn a_leave_proves_nobody_present() {
         let member = bench.store.members().member(&group.channel(), &user).await.unwrap().unwrap();
         assert_eq!(member.status, MemberStatus::Left, "{user}");
     }
+}
+
+/// Asks about groups from which nothing came for more than a day.
+async fn ask_about_quiet_groups(bench: &Bench) {
+    bench.clock.advance(Duration::from_hours(25));
+    let clock = Arc::clone(&bench.clock) as SharedClock;
+    let job = QuietGroups::new(bench.store.clone(), bench.bots.clone(), clock);
+    job.run(&CancellationToken::new()).await.unwrap();
+}
+
+async fn status(bench: &Bench, group: &Group) -> ChannelStatus {
+    bench.store.channels().channel(&group.channel()).await.unwrap().unwrap().status
+}
+
+#[tokio::test]
+async fn a_bot_that_was_removed_without_an_event_is_noticed() {
+    let (bench, group) = Bench::with_group().await;
+    let other = bench.group().await;
+    let last = bench.store.channels().channel(&group.channel()).await.unwrap().unwrap();
+    bench.line.build(Action::BotLeaves { chat: group.id.clone() }).unwrap();
+    ask_about_quiet_groups(&bench).await;
+    assert_eq!(status(&bench, &group).await, ChannelStatus::Disabled);
+    assert_eq!(status(&bench, &other).await, ChannelStatus::Active);
+    let coverage = bench.store.messages().coverage(&group.channel(), None).await.unwrap();
+    let gap = coverage.gaps.last().unwrap();
+    assert_eq!((gap.reason, gap.to), (GapReason::BotRemoved, None));
+    assert!(
+        gap.from >= last.enabled_at && gap.from < bench.clock.now().minus(Duration::from_hours(24))
+    );
+    let calls = bench.calls("/summary");
+    ask_about_quiet_groups(&bench).await;
+    assert_eq!(bench.calls("/summary"), calls + 1, "about the other one");
+    // It is invited again, and the join is not received either.
+    bench.line.build(Action::BotJoins { chat: group.id.clone() }).unwrap();
+    bench.publish(&bench.say(&group.id, &group.ann, "hello again")).await;
+    bench.drain(bench.members()).await;
+    assert_eq!(status(&bench, &group).await, ChannelStatus::Active);
+}
+
+#[tokio::test]
+async fn a_bot_that_is_known_nowhere_has_not_left_everything() {
+    let (bench, group) = Bench::with_group().await;
+    let other = bench.group().await;
+    for group in [&group, &other] {
+        bench.line.build(Action::BotLeaves { chat: group.id.clone() }).unwrap();
+    }
+    ask_about_quiet_groups(&bench).await;
+    for group in [&group, &other] {
+        assert_eq!(status(&bench, group).await, ChannelStatus::Active);
+    }
+}
+
+#[tokio::test]
+async fn a_quiet_group_is_called_what_it_is_called_now() {
+    let (bench, group) = Bench::with_group().await;
+    bench.line.rename_group(&group.id, "Bakers");
+    ask_about_quiet_groups(&bench).await;
+    let channel = bench.store.channels().channel(&group.channel()).await.unwrap().unwrap();
+    assert_eq!(channel.name.as_deref(), Some("Bakers"));
 }
