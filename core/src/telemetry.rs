@@ -48,7 +48,8 @@ const TALKATIVE: [&str; 6] = [
     "sqlx::pool=error",
     // What a PostgreSQL server that stops says on each connection.
     "sqlx::postgres::notice=error",
-    "sqlx_core::pool=error",
+    // What keeps a connection from being made is told as an outage.
+    "sqlx_core::pool=off",
 ];
 
 /// Maximum time that the last spans of a process have to reach the collector.

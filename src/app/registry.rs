@@ -304,9 +304,10 @@ impl Registration {
                 stop.run_until_cancelled(self.check_settings()).await;
                 bus_read_at = Instant::now();
             }
-            if !self.is_shared {
+            // Others may have another bus now, or are about to notice the same.
+            let has_changed = !self.is_shared;
+            if has_changed {
                 self.share().await;
-                // Others may have another bus now.
                 is_equal = false;
             }
             if is_compared && media_read_at.elapsed() >= MEDIA_INTERVAL {
@@ -316,7 +317,7 @@ impl Registration {
             if !is_compared && self.read_late().await {
                 is_compared = self.compare_late().await;
             }
-            if is_compared && !is_equal {
+            if is_compared && !is_equal && !has_changed {
                 is_equal = self.compare().await;
                 if is_equal {
                     self.health.clear(PART);

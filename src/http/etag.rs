@@ -30,7 +30,7 @@ pub struct Digest([u8; HASH]);
 
 /// Source of a tag instead of the body, for bodies that contain the current time.
 #[derive(Clone, Copy, Debug)]
-struct TagOf(Digest);
+pub(super) struct TagOf(Digest);
 
 /// The version that a tag begins with.
 #[derive(Clone, Copy, Debug)]

@@ -7,9 +7,10 @@ use async_recursion::async_recursion as boxed;
 use axum::extract::{Request, State};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method};
+use axum::http::{Extensions, HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use chatkeep_core::id::UserId;
 use chatkeep_core::random::{is_access_token, is_api_key};
 use chatkeep_services::credentials::CredentialService;
 use chatkeep_services::{Caller, Credential};
@@ -67,6 +68,12 @@ pub fn caller(parts: &Parts) -> Result<Caller, HttpError> {
         // No layer ran: nobody is known then.
         None => Err(HttpError::InvalidKey),
     }
+}
+
+/// Returns the person whose request it is, if a valid credential says so.
+pub(super) fn user(extensions: &Extensions) -> Option<UserId> {
+    let Identity(caller) = extensions.get::<Identity>()?;
+    caller.as_ref().ok().map(|caller| caller.user.clone())
 }
 
 /// Returns the session of a request. What is sent in it may be forged: only a form whose token was

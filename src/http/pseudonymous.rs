@@ -20,12 +20,23 @@ use url::form_urlencoded;
 use super::error::HttpError;
 use super::error_body::ErrorBody;
 use super::error_code::ErrorCode;
+use super::etag::TagOf;
 use super::respond::{NextPage, RequestId};
 
 /// Maximum bytes of a request body; the surfaces have limits of their own below it.
 const MAX_REQUEST: usize = 1024 * 1024;
 /// Maximum bytes of a response that is not streamed.
 const MAX_RESPONSE: usize = 64 * 1024 * 1024;
+
+/// Path of MCP, whose tools only read: most of their arguments may name people.
+const MCP: &str = "/mcp";
+/// Header with a cursor.
+const LAST_EVENT_ID: &str = "last-event-id";
+/// Members of a message of MCP that name nobody.
+const UNNAMING: [&str; 3] = ["jsonrpc", "method", "name"];
+/// Members of other bodies that may name people. All others, such as the address of a webhook or the name
+/// of a key, are kept and used as they are, where no id may be that the caller does not know.
+const NAMING: [&str; 2] = ["channelIds", "query"];
 
 /// Mark of a response whose bytes are masked for its reader already.
 #[derive(Clone, Copy, Debug)]
@@ -54,13 +65,20 @@ async fn incoming(mask: &Mask, request: Request) -> Result<Request, HttpError> {
     if let Some(uri) = uri(mask, &parts.uri) {
         parts.uri = uri;
     }
-    headers(&mut parts.headers, |text| mask.incoming(text));
+    headers(&mut parts.headers, |name, text| match name {
+        LAST_EVENT_ID => mask.incoming(text),
+        _ => mask.note(text),
+    });
     // An error repeats it, and what is repeated goes out translated.
     if let Some(RequestId(id)) = parts.extensions.get_mut::<RequestId>() {
-        *id = mask.incoming(id).into_owned();
+        *id = mask.note(id).into_owned();
     }
     let body = to_bytes(body, MAX_REQUEST).await.map_err(|_| HttpError::TooLarge)?;
-    let body = mask.incoming_json(body.into());
+    let is_mcp = parts.uri.path().trim_end_matches('/') == MCP;
+    let names_people = |member: &str| {
+        if is_mcp { !UNNAMING.contains(&member) } else { NAMING.contains(&member) }
+    };
+    let body = mask.incoming_json(body.into(), names_people);
     if parts.headers.contains_key(header::CONTENT_LENGTH) {
         parts.headers.insert(header::CONTENT_LENGTH, body.len().into());
     }
@@ -72,8 +90,10 @@ async fn incoming(mask: &Mask, request: Request) -> Result<Request, HttpError> {
 fn uri(mask: &Mask, uri: &Uri) -> Option<Uri> {
     let query = uri.query()?;
     let pairs = form_urlencoded::parse(query.as_bytes());
-    let incoming = |text: &str| mask.incoming(text).into_owned();
-    let pairs: Vec<_> = pairs.map(|(name, value)| (incoming(&name), incoming(&value))).collect();
+    let incoming = |(name, value): (Cow<'_, str>, Cow<'_, str>)| {
+        (mask.note(&name).into_owned(), mask.incoming(&value).into_owned())
+    };
+    let pairs: Vec<_> = pairs.map(incoming).collect();
     let same = form_urlencoded::parse(query.as_bytes())
         .eq(pairs.iter().map(|(n, v)| (n.into(), v.into())));
     if same {
@@ -88,7 +108,9 @@ fn uri(mask: &Mask, uri: &Uri) -> Option<Uri> {
 
 async fn outgoing(mask: &Mask, response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
-    headers(&mut parts.headers, |text| mask.outgoing(text));
+    headers(&mut parts.headers, |_, text| mask.outgoing(text));
+    // Made of the content as it is: a hash would tell which ids are in it. The tag is that of the body.
+    parts.extensions.remove::<TagOf>();
     if let Some(NextPage(cursor)) = parts.extensions.remove::<NextPage>() {
         parts.extensions.insert(NextPage(mask.outgoing(&cursor).into_owned()));
     }
@@ -130,10 +152,10 @@ fn text(mask: &Mask, bytes: &[u8]) -> Bytes {
     mask.outgoing(text).into_owned().into()
 }
 
-fn headers(headers: &mut HeaderMap, translate: impl Fn(&str) -> Cow<'_, str>) {
-    for value in headers.values_mut() {
+fn headers(headers: &mut HeaderMap, translate: impl for<'t> Fn(&str, &'t str) -> Cow<'t, str>) {
+    for (name, value) in headers.iter_mut() {
         let Ok(text) = value.to_str() else { continue };
-        if let Cow::Owned(translated) = translate(text)
+        if let Cow::Owned(translated) = translate(name.as_str(), text)
             && let Ok(translated) = HeaderValue::from_str(&translated)
         {
             *value = translated;

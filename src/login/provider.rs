@@ -216,9 +216,13 @@ fn refused(error: RequestTokenError<reqwest::Error, CoreErrorResponse>) -> Login
                 error!("the identity provider rejects login.client_id or login.client_secret");
                 LoginError::Unavailable
             }
-            code => {
+            code @ CoreErrorResponseType::InvalidGrant => {
                 warn!(?code, "the identity provider rejects an authorization code");
                 LoginError::Unconfirmed
+            }
+            code => {
+                error!(?code, "the identity provider gives no token");
+                LoginError::Unavailable
             }
         },
         // The outage is logged.

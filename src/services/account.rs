@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use async_recursion::async_recursion as boxed;
+use chatkeep_core::bounds::Subject;
 use chatkeep_core::id::UserId;
 use chatkeep_core::plan::{Plan, Usage};
 use chatkeep_core::time::{SharedClock, Timestamp};
@@ -200,13 +201,15 @@ impl AccountService {
     /// Enables or disables the notices about quota usage.
     ///
     /// # Errors
-    /// As of [`Self::user`].
+    /// As of [`Self::user`]; [`ServiceError::PermissionDenied`] with a key that is bound to channels.
     #[boxed]
     pub async fn set_notices(
         &self,
         access: &Scoped<WriteBackup>,
         enabled: bool,
     ) -> Result<(), ServiceError> {
+        let account = Subject::of_account(None);
+        access.caller.admit(&account, self.clock.now())?;
         let known = self.store.accounts().set_notices_enabled(&access.caller.user, enabled).await?;
         if known { Ok(()) } else { Err(ServiceError::InvalidKey) }
     }

@@ -107,12 +107,12 @@ async fn dead_letter(bus: &Bus, message: &str) {
 async fn dead_letter_event(bus: &Bus, event: &str, user: &str, message: serde_json::Value) {
     let spec = StageName::Assistant.consumer(Duration::from_secs(30));
     let mut consumer = bus.consume(&spec).await.unwrap();
-    bus.publish(vec![Outgoing::event(&envelope(event, user, message)).unwrap()]).await.unwrap();
+    bus.publish(vec![Outgoing::event(&envelope(event, user, &message)).unwrap()]).await.unwrap();
     let delivery = consumer.fetch(1, Duration::from_secs(30)).await.unwrap().remove(0);
     delivery.dead_letter("it failed").await.unwrap();
 }
 
-fn envelope(event: &str, user: &str, message: serde_json::Value) -> Envelope {
+fn envelope(event: &str, user: &str, message: &serde_json::Value) -> Envelope {
     let raw = json!({
         "type": "message", "mode": "active", "timestamp": 10, "webhookEventId": event,
         "source": {"type": "group", "groupId": "C1", "userId": user},
@@ -207,7 +207,7 @@ async fn letters_of_a_server_that_came_back_empty_are_not_those_of_before() {
     // With the number that the first one had.
     // It is set up anew when something is published, which comes once, however often that is.
     let text = json!({"type": "text", "id": "new", "text": "a secret"});
-    let new = envelope("new", "U1", text);
+    let new = envelope("new", "U1", &text);
     until("it is set up", DEADLINE, async || {
         bus.publish(vec![Outgoing::event(&new).unwrap()]).await.is_ok()
     })

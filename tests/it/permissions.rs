@@ -60,6 +60,8 @@ fn expected(route: &RouteInfo, caller: &Caller, own: bool) -> Refusal {
             };
             if may { None } else { DENIED }
         }
+        // About the whole account.
+        _ if route.id == "set_notices" && caller.bounds.channels.is_some() => DENIED,
         _ if is_unmaskable(route) && caller.bounds.pseudonyms.is_some() => UNMASKABLE,
         Need::Channel { role, .. } if caller.role < role => DENIED,
         _ => None,

@@ -192,10 +192,9 @@ impl Replies {
         let topic = self.topic;
         match &mut self.source {
             ReplySource::Embedded(replies) => loop {
-                match timeout_at(self.until, replies.next()).await.ok()?? {
-                    Ok(reply) => return Some(reply.map_err(|refused| refused.error(topic))),
-                    // Dropped without a reply.
-                    Err(_) => {}
+                // An error is a request that was dropped without a reply.
+                if let Ok(reply) = timeout_at(self.until, replies.next()).await.ok()?? {
+                    return Some(reply.map_err(|refused| refused.error(topic)));
                 }
             },
             ReplySource::Nats(replies) => {

@@ -21,6 +21,7 @@ const ADDRESS: &str = "an address and port, such as \"127.0.0.1:8080\"";
 const WEB_ADDRESS: &str = "an address such as \"https://chat.example.org\", without user or query";
 const ORIGINS: &str = "origins such as \"https://a.example.org,https://b.example.org\", or \"\"";
 const BOT_PROMPT: &str = "\"normal\", \"aggressive\", or \"\" for none";
+const SECRET: &str = "a secret on one line";
 const TOKEN: &str = "a token on one line, of visible ASCII characters without spaces";
 const USER_IDS: &str = "user ids such as \"U4af4980629,U8189cf6745\", or \"\" for nobody";
 const FILTER: &str = "a level (off, error, warn, info, debug, trace) or tracing directives such as \
@@ -124,7 +125,11 @@ pub(super) fn words<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D
 
 /// Deserializes a secret; `None` if it is empty.
 pub(super) fn secret<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SecretString>, D::Error> {
-    trimmed(from).map(|text| Some(text).filter(|text| !text.is_empty()).map(Into::into))
+    let text = trimmed(from)?;
+    if text.contains(char::is_control) {
+        return Err(D::Error::custom(SECRET));
+    }
+    Ok(Some(text).filter(|text| !text.is_empty()).map(Into::into))
 }
 
 /// Deserializes a secret that is sent in a header, if any: one that was broken in two lines could not

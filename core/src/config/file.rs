@@ -117,11 +117,17 @@ fn line(text: &str, byte: usize) -> usize {
     text.get(..byte).map_or(1, |before| before.matches('\n').count() + 1)
 }
 
+/// Mark that some editors write at the beginning of a file.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// Reads the secret of a key from a file that a variable or a setting names, without the trailing
 /// line break.
 pub(super) fn secret_file(path: &Path, key: &str, origin: &str) -> Result<String, ConfigError> {
     match std::fs::read_to_string(path) {
-        Ok(text) => Ok(text.trim_end_matches(['\r', '\n']).to_owned()),
+        Ok(text) => {
+            let text = text.trim_start_matches(BYTE_ORDER_MARK);
+            Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+        }
         Err(source) => {
             let what = format!("the file that {origin} names");
             Err(ConfigError::Unreadable { what, key: Some(key.to_owned()), source })

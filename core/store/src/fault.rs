@@ -69,7 +69,8 @@ fn sqlstate_outage(code: &str) -> Option<Work> {
         // A full disk, a standby.
         "53100" | "25006" => return Some(Work::Writing),
         // A server that stops or starts, and a database that was dropped.
-        "57P01" | "57P02" | "57P03" | "57P04" => return Some(Work::Reading),
+        // One that takes no connections to this database.
+        "57P01" | "57P02" | "57P03" | "57P04" | "55000" => return Some(Work::Reading),
         _ => {}
     }
     // Connection, authorization, no such database, resources, the server's own system, its

@@ -57,15 +57,18 @@ impl KnownIdentity {
         let Some(known) = self.0.id.get() else { return Ok(()) };
         let found: Result<Option<String>, _> =
             sqlx::query_scalar(STORE_ID).persistent(false).fetch_optional(connection).await;
-        match found {
-            Ok(Some(id)) if id == *known => Ok(()),
-            Ok(_) => Err(other_database()),
+        let is_known = match found {
+            Ok(id) => id.as_ref() == Some(known),
             // An empty database has no tables.
-            Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("42P01") => {
-                Err(other_database())
-            }
-            Err(error) => Err(error),
+            Err(sqlx::Error::Database(error)) if error.code().as_deref() == Some("42P01") => false,
+            Err(error) => return Err(error),
+        };
+        if !is_known {
+            // Others need not try, until a comparison finds the known one.
+            self.0.is_other.store(true, Ordering::Release);
+            return Err(other_database());
         }
+        Ok(())
     }
 }
 
@@ -104,7 +107,7 @@ fn other_database() -> sqlx::Error {
 /// Returns true for the error of a connection that leads to another database.
 pub(super) fn is_other_database(error: &sqlx::Error) -> bool {
     let sqlx::Error::Io(error) = error else { return false };
-    error.get_ref().is_some_and(|inner| inner.is::<OtherDatabase>())
+    matches!(error.get_ref(), Some(inner) if inner.is::<OtherDatabase>())
 }
 
 #[cfg(test)]

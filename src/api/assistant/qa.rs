@@ -205,7 +205,7 @@ pub(crate) async fn remove(
 /// Waits for a turn when the list may be large.
 async fn turn(api: &Api, access: &SettingsAccess) -> Result<Option<Turn>, HttpError> {
     let is_large = api.services.assistant.rules_size(access).await? >= LARGE;
-    if is_large { Ok(Some(api.large.turn().await?)) } else { Ok(None) }
+    if is_large { Ok(Some(api.large.turn(Some(&access.caller.user)).await?)) } else { Ok(None) }
 }
 
 /// Returns the list after `rule` was saved, with warnings for its editor.

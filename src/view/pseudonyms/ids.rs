@@ -44,8 +44,10 @@ pub(super) struct Ids {
 pub(super) enum Way {
     /// To the reader: ids become stand-ins.
     Out,
-    /// From the reader: stand-ins become ids, and ids become nobody's.
+    /// From the reader, where a text may name people: stand-ins become ids, and ids become nobody's.
     In,
+    /// From the reader, where a text names nobody: ids become nobody's, and stand-ins stay as they are.
+    Note,
 }
 
 impl Ids {
@@ -70,7 +72,8 @@ impl Ids {
             real.insert(stand_in, user.clone());
         }
         let mut builder = AhoCorasick::builder();
-        builder.match_kind(MatchKind::LeftmostLongest);
+        // What a text is compared with, and echoed, may be in another case.
+        builder.match_kind(MatchKind::LeftmostLongest).ascii_case_insensitive(true);
         let finder = (!patterns.is_empty()).then(|| builder.build(&patterns)).transpose()?;
         patterns.sort_unstable();
         Ok(Self { key, finder, stand_ins, sorted: patterns, real })
@@ -85,13 +88,21 @@ impl Ids {
     pub(super) fn translate<'t>(&self, way: Way, text: &'t str) -> Cow<'t, str> {
         match way {
             Way::Out => self.opened(way, text),
-            // An echo has no invisible characters: an id must not be whole only there.
-            Way::In => match sanitize::clean(text) {
-                clean if self.given(&clean).len() > self.given(text).len() => {
-                    Cow::Owned(self.opened(way, &clean).into_owned())
-                }
-                _ => self.opened(way, text),
+            Way::In | Way::Note => match plainly_escaped(text) {
+                Cow::Borrowed(text) => self.of_reader(way, text),
+                Cow::Owned(text) => Cow::Owned(self.of_reader(way, &text).into_owned()),
             },
+        }
+    }
+
+    /// Translates a text of the reader. An echo has no invisible characters: an id must not be whole only
+    /// there.
+    fn of_reader<'t>(&self, way: Way, text: &'t str) -> Cow<'t, str> {
+        match sanitize::clean(text) {
+            clean if self.given(&clean).len() > self.given(text).len() => {
+                Cow::Owned(self.opened(way, &clean).into_owned())
+            }
+            _ => self.opened(way, text),
         }
     }
 
@@ -137,6 +148,7 @@ impl Ids {
                 parts.sort_by_key(|(range, _)| range.start);
                 replaced(text, parts.into_iter())
             }
+            Way::Note => replaced(text, self.given(text).into_iter().map(nobody)),
             Way::In => {
                 let hidden = replaced(text, self.given(text).into_iter().map(nobody));
                 // Only what was a stand-in in the reader's text becomes an id.
@@ -148,38 +160,28 @@ impl Ids {
         }
     }
 
-    /// Returns the ids in a text, in bytes, and their stand-ins.
+    /// Returns the ids in a text, in bytes, and their stand-ins: of long ones also those within longer
+    /// words, for what an id is put into may be escaped, shortened or cleaned before it gets here.
     pub(super) fn find(&self, text: &str) -> Vec<(Range<usize>, Cow<'_, str>)> {
         let mut parts: Vec<(Range<usize>, Cow<'_, str>)> = Vec::new();
         for hit in self.finder.iter().flat_map(|finder| finder.find_iter(text)) {
-            if is_apart(text, hit.start(), hit.end()) {
+            if hit.len() >= LONG || is_apart(text, hit.start(), hit.end()) {
                 let stand_in = self.stand_ins[hit.pattern().as_usize()].as_str();
                 parts.push((hit.start()..hit.end(), Cow::Borrowed(stand_in)));
             }
         }
         let known: Vec<_> = parts.iter().map(|(range, _)| range.clone()).collect();
-        for range in line_ids(text).filter(|range| is_apart(text, range.start, range.end)) {
-            if is_free(&known, &range) {
-                let id = UserId::from(&text[range.clone()]);
-                parts.push((range, Cow::Owned(self.key.person(&id).id)));
-            }
+        for range in line_ids(text).filter(|range| is_free(&known, range)) {
+            let id = format!("U{}", text[range.start + 1..range.end].to_ascii_lowercase());
+            parts.push((range, Cow::Owned(self.key.person(&id.into()).id)));
         }
         parts.sort_by_key(|(range, _)| range.start);
         parts
     }
 
-    /// Returns the ids in a text that a reader gave, in bytes: also those within longer words, for
-    /// an echo of the text may be cut at the end of one.
+    /// Returns the ids in a text that a reader gave, in bytes.
     fn given(&self, text: &str) -> Vec<Range<usize>> {
-        let hits = self.finder.iter().flat_map(|finder| finder.find_iter(text));
-        let ranges = hits.map(|hit| hit.start()..hit.end());
-        let mut parts: Vec<_> = ranges
-            .filter(|range| range.len() >= LONG || is_apart(text, range.start, range.end))
-            .collect();
-        let known = parts.clone();
-        parts.extend(line_ids(text).filter(|range| is_free(&known, range)));
-        parts.sort_by_key(|range| range.start);
-        parts
+        self.find(text).into_iter().map(|(range, _)| range).collect()
     }
 
     /// Returns the beginnings of ids before a mark that something was cut there, in bytes: what was
@@ -207,12 +209,16 @@ impl Ids {
         is_known || of_line
     }
 
-    /// Replaces stand-ins of known people; `None` where there is none.
+    /// Replaces stand-ins of known people; `None` where there is none. Only what stands between ASCII
+    /// characters is one: others may be gone where the text is shown again.
     fn stand_ins_of(&self, text: &str) -> Option<String> {
         let known = text.match_indices(PERSON).filter_map(|(start, _)| {
             let range = start..start + PERSON.len() + LETTERS;
             let user = self.real.get(text.get(range.clone())?)?;
-            is_apart(text, range.start, range.end).then(|| (range, Cow::Borrowed(user.as_str())))
+            let ends = [text[..range.start].chars().next_back(), text[range.end..].chars().next()];
+            let is_plain = |c: &char| c.is_ascii_punctuation() || c.is_ascii_whitespace();
+            let is_named = ends.iter().flatten().all(is_plain);
+            is_named.then(|| (range, Cow::Borrowed(user.as_str())))
         });
         match replaced(text, known) {
             Cow::Owned(text) => Some(text),
@@ -238,9 +244,27 @@ fn replaced<'t, 'p>(
     Cow::Owned(out)
 }
 
+/// Returns a text in which percent escapes are in the one form that addresses here have: whoever reads an
+/// address understands others as well, and what they hide has to be found before.
+fn plainly_escaped(text: &str) -> Cow<'_, str> {
+    let decoded = |at: usize| {
+        let digits = text.get(at + 1..at + 3).filter(|digits| !digits.starts_with('+'))?;
+        u8::from_str_radix(digits, 16).ok()
+    };
+    let plain = |(at, _): (usize, _)| {
+        let byte = decoded(at)?;
+        let canonical = match char::from(byte) {
+            c if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~') => c.to_string(),
+            _ => format!("%{byte:02X}"),
+        };
+        (text[at..at + 3] != canonical).then(|| (at..at + 3, Cow::Owned(canonical)))
+    };
+    replaced(text, text.match_indices('%').filter_map(plain))
+}
+
 /// Returns the places of ids in the form of LINE, in bytes; none is over another.
 fn line_ids(text: &str) -> impl Iterator<Item = Range<usize>> {
-    text.match_indices('U').filter_map(|(at, _)| {
+    text.match_indices(['U', 'u']).filter_map(|(at, _)| {
         let end = at + 1 + LINE_ID;
         let rest = text.as_bytes().get(at + 1..end)?;
         rest.iter().all(u8::is_ascii_hexdigit).then_some(at..end)
@@ -253,11 +277,14 @@ fn is_free(known: &[Range<usize>], range: &Range<usize>) -> bool {
     known.get(next).is_none_or(|known| known.start >= range.end)
 }
 
-/// Returns true if a part of a text is no part of a longer word.
+/// Returns true if a part of a text is no part of a longer word. The escape of a character is none.
 fn is_apart(text: &str, start: usize, end: usize) -> bool {
     let bytes = text.as_bytes();
     let is_word = |at: Option<&u8>| at.is_some_and(u8::is_ascii_alphanumeric);
-    !is_word(start.checked_sub(1).and_then(|at| bytes.get(at))) && !is_word(bytes.get(end))
+    let is_escape = |three: &[u8]| matches!(three, [b'%', digits @ ..] if digits.iter().all(u8::is_ascii_hexdigit));
+    let is_escaped = start.checked_sub(3).is_some_and(|from| is_escape(&bytes[from..start]));
+    (is_escaped || !is_word(start.checked_sub(1).and_then(|at| bytes.get(at))))
+        && !is_word(bytes.get(end))
 }
 
 const fn is_base64(c: char) -> bool {
@@ -290,7 +317,10 @@ mod tests {
         for (text, expected) in [
             (ANN.to_owned(), ann.clone()),
             (format!("/c/{ANN}~shop/m/1?x={ANN}."), format!("/c/{ann}~shop/m/1?x={ann}.")),
-            (format!("x{ANN} {ANN}0"), format!("x{ANN} {ANN}0")),
+            (format!("x{ANN} {ANN}0"), format!("x{ann} {ann}0")),
+            (format!("~1{}", ANN.to_lowercase()), format!("~1{ann}")),
+            (format!("x{}", STRANGER.to_lowercase()), format!("x{}", stand_in(STRANGER))),
+            (format!("q=from%3A{}", segment(IMPORTED)), format!("q=from%3A{}", stand_in(IMPORTED))),
             (format!("\"{STRANGER}\""), format!("\"{}\"", stand_in(STRANGER))),
             (segment(IMPORTED), stand_in(IMPORTED)),
             (format!("({IMPORTED})"), format!("({})", stand_in(IMPORTED))),
@@ -314,9 +344,20 @@ mod tests {
             (format!("{STRANGER} {IMPORTED}"), format!("{NOBODY} {NOBODY}")),
             (stand_in(STRANGER), stand_in(STRANGER)),
             (format!("{ann}x"), format!("{ann}x")),
+            // What an echo leaves out, or escapes, separates nothing.
+            (format!("x\u{200b}{ann}"), format!("x\u{200b}{ann}")),
+            (format!("{ann}\u{ad}x"), format!("{ann}\u{ad}x")),
+            (format!("日{ann}"), format!("日{ann}")),
+            // Whoever reads a link understands any escape.
+            (format!("/c/%55{}", &ANN[1..]), format!("/c/{NOBODY}")),
+            ("/c/import%3aaa%2f%c3%bc/m/1".to_owned(), format!("/c/{NOBODY}/m/1")),
+            ("100%5 %zz %+1 %".to_owned(), "100%5 %zz %+1 %".to_owned()),
         ] {
             assert_eq!(ids.translate(Way::In, &text), expected, "{text}");
         }
+        let note = format!("https://a.example/{ann}/{ANN}");
+        let noted = format!("https://a.example/{ann}/{NOBODY}");
+        assert_eq!(ids.translate(Way::Note, &note), noted);
     }
 
     #[test]

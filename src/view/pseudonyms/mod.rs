@@ -26,6 +26,7 @@ use chatkeep_core::message::Mention;
 use chatkeep_core::pseudonym::PseudonymKey;
 
 use self::ids::{Ids, Way};
+use self::json::JsonString;
 use self::names::KnownNames;
 use self::text::MaskedText;
 
@@ -139,7 +140,7 @@ impl Mask {
 
     /// Returns a JSON document that goes to the reader, with stand-ins in place of ids.
     pub fn outgoing_json(&self, json: Vec<u8>) -> Vec<u8> {
-        self.json(Way::Out, json)
+        self.json(json, |_| Way::Out)
     }
 
     /// Returns a text that came from the reader, with ids in place of their stand-ins; ids
@@ -148,9 +149,19 @@ impl Mask {
         self.translate(Way::In, text)
     }
 
-    /// Returns a JSON document that came from the reader, as [`Self::incoming`] does.
-    pub fn incoming_json(&self, json: Vec<u8>) -> Vec<u8> {
-        self.json(Way::In, json)
+    /// Returns a text that came from the reader and names nobody: it is kept, sent or shown as it is, and
+    /// holds ids of nobody.
+    pub fn note<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.translate(Way::Note, text)
+    }
+
+    /// Returns a JSON document that came from the reader. Values of the members for which `names_people` is
+    /// true are treated as by [`Self::incoming`], all others, and names of members, as by [`Self::note`].
+    pub fn incoming_json(&self, json: Vec<u8>, names_people: impl Fn(&str) -> bool) -> Vec<u8> {
+        self.json(json, |place| match place {
+            JsonString::Value(member) if names_people(member) => Way::In,
+            JsonString::Value(_) | JsonString::Name => Way::Note,
+        })
     }
 
     fn translate<'t>(&self, way: Way, text: &'t str) -> Cow<'t, str> {
@@ -160,11 +171,11 @@ impl Mask {
         }
     }
 
-    fn json(&self, way: Way, json: Vec<u8>) -> Vec<u8> {
+    fn json(&self, json: Vec<u8>, way: impl Fn(JsonString<'_>) -> Way) -> Vec<u8> {
         if !self.is_on() {
             return json;
         }
-        json::translated(&json, |text| match self.translate(way, text) {
+        json::translated(&json, |place, text| match self.translate(way(place), text) {
             Cow::Owned(text) => Some(text),
             Cow::Borrowed(_) => None,
         })

@@ -15,6 +15,14 @@ pub(super) const MAIL: &str = "[mail]";
 const DIGITS: usize = 7;
 /// Maximum number of marks between two digits of a number.
 const MARKS: usize = 2;
+/// Mark of three characters that counts as one.
+const SPACED_HYPHEN: [char; 3] = [' ', '-', ' '];
+/// Marks between the digits of a number.
+const BETWEEN: &str = " -.()/_·+";
+/// Marks between groups of at least three digits of a number that is no amount.
+const BETWEEN_GROUPS: &str = ",、~*|";
+/// Minimum digits of such a group.
+const GROUP: usize = 3;
 
 /// Part of a text, in characters, and what stands for it.
 pub(super) type Hidden = (Range<usize>, String);
@@ -125,6 +133,8 @@ fn number(text: &Plain, at: usize) -> Option<(usize, String)> {
     if !sign && !first.is_ascii_digit() {
         return None;
     }
+    // No amount begins with a zero or a country's code.
+    let is_amount = !sign && first != '0';
     let (mut digits, mut end, mut marks) = (String::new(), at, 0);
     let mut index = at + usize::from(sign);
     while let Some(c) = text.at(index) {
@@ -134,7 +144,11 @@ fn number(text: &Plain, at: usize) -> Option<(usize, String)> {
         if c.is_ascii_digit() {
             digits.push(c);
             (end, marks) = (index + 1, 0);
-        } else if marks < MARKS && " -.()/_·+".contains(c) {
+        } else if marks == 0 && text.chars[index..].starts_with(&SPACED_HYPHEN) {
+            index += SPACED_HYPHEN.len() - 1;
+            marks = MARKS;
+        } else if marks < MARKS && (BETWEEN.contains(c) || !is_amount && parts_groups(text, index))
+        {
             marks += 1;
         } else {
             break;
@@ -142,6 +156,13 @@ fn number(text: &Plain, at: usize) -> Option<(usize, String)> {
         index += 1;
     }
     (end > at).then_some((end, digits))
+}
+
+/// Returns true if a mark is between two groups of digits.
+fn parts_groups(text: &Plain, at: usize) -> bool {
+    let is_mark = text.at(at).is_some_and(|c| BETWEEN_GROUPS.contains(c));
+    let next = text.chars.get(at + 1..).map_or(0, |rest| run(rest.iter(), |c| c.is_ascii_digit()));
+    is_mark && next >= GROUP
 }
 
 /// Returns the word for a number.

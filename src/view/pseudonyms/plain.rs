@@ -6,6 +6,11 @@ use std::ops::Range;
 use chatkeep_index::fold::search::SearchText;
 use chatkeep_index::script::Class;
 
+/// Mark that encloses a character as a key.
+const KEYCAP: char = '\u{20e3}';
+/// Mark that chooses the form of an emoji.
+const VARIANT: char = '\u{fe0f}';
+
 /// Text in its plain form. Each of its characters stands for a part of the original, and what folds
 /// together, such as a letter and its accent, is never separated.
 #[derive(Debug)]
@@ -23,8 +28,15 @@ impl Plain {
         let mut plain = Self { chars: Vec::new(), origins: Vec::new() };
         for (index, c) in folded.as_str().chars().enumerate() {
             let origin = folded.original(index..index + 1);
-            plain.chars.push(plain_char(c));
-            plain.origins.push(starts[origin.start]..starts[origin.end]);
+            let origin = starts[origin.start]..starts[origin.end];
+            match plain.origins.last_mut() {
+                // A keycap is its digit.
+                Some(last) if matches!(c, KEYCAP | VARIANT) => last.end = origin.end,
+                _ => {
+                    plain.chars.push(plain_char(c));
+                    plain.origins.push(origin);
+                }
+            }
         }
         plain.part_lines(text);
         plain
