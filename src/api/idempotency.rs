@@ -37,6 +37,8 @@ const MAX_KEY: usize = 255;
 const NONCE: usize = 12;
 /// Maximum bytes of a response that is stored in full.
 const MAX_STORED: usize = 64 * 1024;
+/// Maximum bytes of one that can be rebuilt from its note.
+const MAX_NOTED: usize = 8 * 1024;
 /// Headers that are stored with a response.
 const HEADERS: [HeaderName; 3] = [header::CONTENT_TYPE, header::ETAG, header::LOCATION];
 
@@ -235,11 +237,13 @@ impl StoredResponse {
             let value = parts.headers.get(name)?.to_str().ok()?;
             Some((name.as_str().to_owned(), value.to_owned()))
         };
-        let small = Some(body).filter(|body| body.len() <= MAX_STORED);
+        let note = parts.extensions.get::<ReplayNote>().map(|note| note.0.clone());
+        let most = if note.is_some() { MAX_NOTED } else { MAX_STORED };
+        let small = Some(body).filter(|body| body.len() <= most);
         Self {
             headers: HEADERS.iter().filter_map(kept).collect(),
             body: small.and_then(|body| String::from_utf8(body.to_vec()).ok()),
-            note: parts.extensions.get::<ReplayNote>().map(|note| note.0.clone()),
+            note,
         }
     }
 
@@ -286,6 +290,18 @@ mod tests {
         let large: &'static str = "x".repeat(MAX_STORED + 1).leak();
         let kept = answer(large);
         assert!(kept.body.is_none() && kept.note.is_none() && kept.replay(200).is_err());
+    }
+
+    #[test]
+    fn what_can_be_rebuilt_is_kept_up_to_less() {
+        let stored = |bytes: usize| {
+            let mut response = StatusCode::CREATED.into_response();
+            response.extensions_mut().insert(ReplayNote("qa_1".to_owned()));
+            StoredResponse::of(&response.into_parts().0, "x".repeat(bytes).as_bytes())
+        };
+        assert!(stored(MAX_NOTED).body.is_some());
+        let noted = stored(MAX_NOTED + 1);
+        assert_eq!((noted.body, noted.note.as_deref()), (None, Some("qa_1")));
     }
 
     #[test]

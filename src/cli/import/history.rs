@@ -2,7 +2,6 @@
 
 use anyhow::{Context as _, bail};
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::time::Timestamp;
 use chatkeep_services::imports::{ImportService, UndoProgress};
 use chatkeep_store::{ImportId, ImportRecord};
 use chatkeep_transfer::out::note;
@@ -80,9 +79,11 @@ pub(super) async fn undo(context: &Context, args: &UndoArgs) -> anyhow::Result<(
         return table::json(&undone);
     }
     let Undone { messages, freed_bytes } = undone;
-    let again = import
-        .undone_at
-        .map_or_else(String::new, |at: Timestamp| format!(" (already undone at {at})"));
+    let again = match import.undone_at {
+        Some(at) if messages == 0 => format!(" (already undone at {at})"),
+        Some(at) => format!(" (the rest of what was begun to be undone at {at})"),
+        None => String::new(),
+    };
     note!(
         "import {}: {messages} messages removed, {freed_bytes} bytes freed{again}; the channel, its \
          members and subscriptions are kept",
