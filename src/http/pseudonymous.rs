@@ -33,7 +33,7 @@ const MCP: &str = "/mcp";
 /// Header with a cursor.
 const LAST_EVENT_ID: &str = "last-event-id";
 /// Members of a message of MCP that name nobody.
-const UNNAMING: [&str; 3] = ["jsonrpc", "method", "name"];
+const UNNAMING: [&str; 2] = ["jsonrpc", "method"];
 /// Members of other bodies that may name people. All others, such as the address of a webhook or the name
 /// of a key, are kept and used as they are, where no id may be that the caller does not know.
 const NAMING: [&str; 2] = ["channelIds", "query"];

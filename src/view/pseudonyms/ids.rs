@@ -89,8 +89,10 @@ impl Ids {
         match way {
             Way::Out => self.opened(way, text),
             Way::In | Way::Note => match plainly_escaped(text) {
-                Cow::Borrowed(text) => self.of_reader(way, text),
-                Cow::Owned(text) => Cow::Owned(self.of_reader(way, &text).into_owned()),
+                Cow::Owned(plain) if self.given(&plain).len() > self.given(text).len() => {
+                    Cow::Owned(self.of_reader(way, &plain).into_owned())
+                }
+                _ => self.of_reader(way, text),
             },
         }
     }
@@ -351,7 +353,7 @@ mod tests {
             // Whoever reads a link understands any escape.
             (format!("/c/%55{}", &ANN[1..]), format!("/c/{NOBODY}")),
             ("/c/import%3aaa%2f%c3%bc/m/1".to_owned(), format!("/c/{NOBODY}/m/1")),
-            ("100%5 %zz %+1 %".to_owned(), "100%5 %zz %+1 %".to_owned()),
+            ("100%41 %zz %+1 %".to_owned(), "100%41 %zz %+1 %".to_owned()),
         ] {
             assert_eq!(ids.translate(Way::In, &text), expected, "{text}");
         }
