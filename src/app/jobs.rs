@@ -24,7 +24,7 @@ use chatkeep_services::snapshots::{
     MigrationCopyPurge, SnapshotJob, SnapshotPlace, SnapshotSource,
 };
 use chatkeep_workers::dead_letters::DeadLetterJob;
-use chatkeep_workers::members::{MissingNames, QuietGroups};
+use chatkeep_workers::members::{MissingNames, QuietGroups, QuietMembers};
 use chatkeep_workers::notices::UsageNotifier;
 use chatkeep_workers::periodic::PeriodicJobs;
 use chatkeep_workers::supervisor::Supervisor;
@@ -105,7 +105,8 @@ impl App {
         jobs.add(DeadLetterJob::new(store, self.bus.clone(), clock));
         let Maintenance { store, clock } = maintenance.clone();
         jobs.add(MissingNames::new(store.clone(), self.bots.clone(), Arc::clone(&clock)));
-        jobs.add(QuietGroups::new(store, self.bots.clone(), clock));
+        jobs.add(QuietGroups::new(store.clone(), self.bots.clone(), Arc::clone(&clock)));
+        jobs.add(QuietMembers::new(store, self.bots.clone(), clock));
         let Maintenance { store, clock } = maintenance.clone();
         let health = self.health.clone();
         let (of_store, of_jobs) = (store.clone(), Arc::clone(&clock));

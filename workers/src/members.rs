@@ -1,5 +1,7 @@
 //! Members: membership of channels, and names of people and channels.
 
+mod absent;
+mod believed;
 mod cursor;
 mod missing;
 mod names;
@@ -18,6 +20,7 @@ use crate::outcome::{Outcome, Unfinished};
 use crate::runner::Stage;
 use crate::stages::StageName;
 
+pub use self::absent::QuietMembers;
 pub use self::missing::MissingNames;
 use self::names::NameFetcher;
 pub use self::quiet::QuietGroups;

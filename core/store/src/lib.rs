@@ -79,6 +79,7 @@ mod processes;
 mod purge;
 mod query;
 mod quiet_groups;
+mod quiet_members;
 mod read_pool;
 mod replies;
 mod restored_log;
@@ -176,6 +177,7 @@ pub use ownership::{BotChannels, Standing};
 pub use presence_evidence::{PresenceEvidence, PresenceEvidenceKind};
 pub use processes::{NewProcess, ProcessRecord, ReplicaCheck};
 pub use quiet_groups::QuietGroup;
+pub use quiet_members::QuietMember;
 pub use replies::{
     Claim, Exchange, ReplyFailure, ReplyIntent, ReplyRecord, ReplySource, ReplyStatus,
 };

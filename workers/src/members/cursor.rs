@@ -21,9 +21,9 @@ impl<K: Clone> Cursor<K> {
     }
 
     /// Moves to the end of a page; to the beginning after the last one.
-    pub(super) fn pass<T>(&self, page: &[T], key: impl Fn(&T) -> &K) {
+    pub(super) fn pass<T>(&self, page: &[T], key: impl Fn(&T) -> K) {
         let last = page.last().filter(|_| page.len() == self.page as usize);
-        let last = last.map(|last| key(last).clone());
+        let last = last.map(key);
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = last;
     }
 }

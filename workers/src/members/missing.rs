@@ -42,14 +42,14 @@ impl MissingNames {
     async fn people(&self) -> Result<usize, StoreError> {
         let after = self.people.get();
         let people = self.names.store.members().nameless(after.as_ref(), PAGE).await?;
-        self.people.pass(&people, |one| &one.user);
+        self.people.pass(&people, |one| one.user.clone());
         self.names.fetch_people(&people).await
     }
 
     async fn channels(&self) -> Result<usize, StoreError> {
         let after = self.channels.get();
         let channels = self.names.store.channels().nameless(after.as_ref(), PAGE).await?;
-        self.channels.pass(&channels, |one| &one.channel.id);
+        self.channels.pass(&channels, |one| one.channel.id.clone());
         self.names.fetch_channels(&channels).await
     }
 }

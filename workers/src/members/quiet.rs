@@ -10,8 +10,9 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::Bots;
 use chatkeep_store::{PresenceEvidence, PresenceEvidenceKind, QuietGroup, Store, StoreError};
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::info;
 
+use super::believed::Responses;
 use super::cursor::Cursor;
 use super::names::{NameFetcher, STALE};
 use crate::periodic::{FirstRun, JobFailure, JobScope, PeriodicJob};
@@ -27,13 +28,6 @@ pub struct QuietGroups {
     clock: SharedClock,
 }
 
-/// Responses of the platform about the groups of one bot.
-#[derive(Default)]
-struct OfBot<'a> {
-    known: usize,
-    gone: Vec<&'a QuietGroup>,
-}
-
 impl QuietGroups {
     /// Creates the job.
     pub fn new(store: Store, bots: Bots, clock: SharedClock) -> Self {
@@ -47,10 +41,10 @@ impl QuietGroups {
         let (store, now) = (&self.names.store, self.clock.now());
         let (after, before) = (self.groups.get(), now.minus(STALE));
         let groups = store.channels().quiet_groups(before, after.as_ref(), PAGE).await?;
-        self.groups.pass(&groups, |group| &group.channel.id);
+        self.groups.pass(&groups, |group| group.channel.id.clone());
         let asked = groups.iter().map(|group| self.ask(group)).collect();
         let told = self.names.in_time(asked).await;
-        let mut of_bots: BTreeMap<&str, OfBot<'_>> = BTreeMap::new();
+        let mut of_bots: BTreeMap<&str, Responses<&QuietGroup>> = BTreeMap::new();
         let mut summaries = BTreeMap::new();
         for group in &groups {
             let Some(summary) = told.get(&group.channel.id) else { continue };
@@ -64,8 +58,8 @@ impl QuietGroups {
             }
         }
         store.channels().save_summaries(&summaries, self.clock.now()).await?;
-        let gone = of_bots.into_iter().filter(|(bot, of_bot)| of_bot.is_believed(bot));
-        let gone: Vec<_> = gone.flat_map(|(_, of_bot)| of_bot.gone).map(left).collect();
+        let gone = of_bots.into_iter().flat_map(|(bot, of_bot)| of_bot.believed(bot));
+        let gone: Vec<_> = gone.map(left).collect();
         store.members().record_presence(&gone, self.clock.now()).await?;
         Ok(gone.len())
     }
@@ -81,23 +75,6 @@ impl QuietGroups {
                 None
             }
         }
-    }
-}
-
-impl OfBot<'_> {
-    /// Returns `false` if the platform knows none of several groups: the access token may be that of
-    /// another bot.
-    fn is_believed(&self, bot: &str) -> bool {
-        let is_believed = self.known > 0 || self.gone.len() < 2;
-        if !is_believed {
-            warn!(
-                bot,
-                groups = self.gone.len(),
-                "the platform knows the bot in none of the groups from which nothing came for a day: its \
-                 access token may be that of another bot"
-            );
-        }
-        is_believed
     }
 }
 

@@ -7,7 +7,7 @@ use chatkeep_core::time::{Clock as _, SharedClock};
 use chatkeep_emulator::{Action, Event, Fault, Target};
 use chatkeep_store::{ChannelStatus, GapReason, MemberStatus};
 use chatkeep_workers::StageName;
-use chatkeep_workers::members::{MissingNames, QuietGroups};
+use chatkeep_workers::members::{MissingNames, QuietGroups, QuietMembers};
 use chatkeep_workers::periodic::PeriodicJob as _;
 use proptest::test_runner::TestRunner;
 use serde_json::json;
@@ -351,4 +351,61 @@ async fn a_quiet_group_is_called_what_it_is_called_now() {
     ask_about_quiet_groups(&bench).await;
     let channel = bench.store.channels().channel(&group.channel()).await.unwrap().unwrap();
     assert_eq!(channel.name.as_deref(), Some("Bakers"));
+}
+
+/// Lets a person be signed in, and asks about members from whom nothing came for more than a day.
+async fn ask_about_quiet_members(bench: &Bench, users: &[&str]) {
+    for user in users {
+        let session = format!(
+            "INSERT INTO sessions (hash, session_id, user_id, csrf, created_at, seen_at)
+             VALUES ('{user}', '{user}', '{user}', '', 1, 1) ON CONFLICT DO NOTHING"
+        );
+        bench.sql(&session).await;
+    }
+    bench.clock.advance(Duration::from_hours(25));
+    let clock = Arc::clone(&bench.clock) as SharedClock;
+    let job = QuietMembers::new(bench.store.clone(), bench.bots.clone(), clock);
+    job.run(&CancellationToken::new()).await.unwrap();
+}
+
+async fn member_status(bench: &Bench, group: &Group, user: &str) -> MemberStatus {
+    let member = bench.store.members().member(&group.channel(), &user.into()).await.unwrap();
+    member.unwrap().status
+}
+
+#[tokio::test]
+async fn who_left_without_an_event_and_can_read_is_noticed() {
+    let (bench, group) = Bench::with_group().await;
+    let users = vec![group.bob.clone()];
+    bench.line.build(Action::MembersLeave { chat: group.id.clone(), users }).unwrap();
+    ask_about_quiet_members(&bench, &[&group.ann]).await;
+    assert_eq!(member_status(&bench, &group, &group.bob).await, MemberStatus::Active, "not asked");
+    ask_about_quiet_members(&bench, &[&group.ann, &group.bob]).await;
+    assert_eq!(member_status(&bench, &group, &group.ann).await, MemberStatus::Active);
+    assert_eq!(member_status(&bench, &group, &group.bob).await, MemberStatus::Left);
+    let calls = bench.calls("/member/");
+    let clock = Arc::clone(&bench.clock) as SharedClock;
+    let job = QuietMembers::new(bench.store.clone(), bench.bots.clone(), clock);
+    job.run(&CancellationToken::new()).await.unwrap();
+    assert_eq!(bench.calls("/member/"), calls, "Ann was asked about a moment ago");
+    // Whoever writes again is there.
+    let (chat, users) = (group.id.clone(), vec![group.bob.clone()]);
+    bench.line.build(Action::MembersJoin { chat, users }).unwrap();
+    bench.publish(&bench.say(&group.id, &group.bob, "back")).await;
+    bench.drain(bench.members()).await;
+    assert_eq!(member_status(&bench, &group, &group.bob).await, MemberStatus::Active);
+}
+
+#[tokio::test]
+async fn nobody_has_left_where_the_bot_is_not_or_knows_nobody() {
+    let (bench, group) = Bench::with_group().await;
+    let everybody = [group.ann.as_str(), group.bob.as_str()];
+    let users = everybody.map(str::to_owned).to_vec();
+    bench.line.build(Action::MembersLeave { chat: group.id.clone(), users }).unwrap();
+    ask_about_quiet_members(&bench, &everybody).await;
+    bench.line.build(Action::BotLeaves { chat: group.id.clone() }).unwrap();
+    ask_about_quiet_members(&bench, &everybody[..1]).await;
+    for user in everybody {
+        assert_eq!(member_status(&bench, &group, user).await, MemberStatus::Active, "{user}");
+    }
 }
