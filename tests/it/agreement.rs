@@ -1,6 +1,8 @@
 //! What the processes of a deployment have in common, and notice while they run: the database, the bus,
 //! the settings by which each of them goes.
 
+use std::net::SocketAddr;
+
 use reqwest::{Method, StatusCode};
 
 use crate::harness::nats::Nats;
@@ -11,10 +13,15 @@ use crate::pipeline::conversation::{emulator, group};
 use crate::replicas::problems;
 use crate::stack::{DEADLINE, Parts, Stack};
 
+/// Returns true if readiness tells that, whether the process is ready or not.
+async fn tells(address: SocketAddr, what: &str) -> bool {
+    let answer = reqwest::get(format!("http://{address}/readyz")).await.unwrap();
+    answer.text().await.unwrap().contains(what)
+}
+
 /// Returns true if readiness says that another database is where the known one was.
 async fn says_that_the_database_is_another_one(stack: &Stack) -> bool {
-    let answer = reqwest::get(format!("http://{}/readyz", stack.ground.address)).await.unwrap();
-    answer.text().await.unwrap().contains("the database is another one than at the start")
+    tells(stack.ground.address, "the database is another one than at the start").await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -87,7 +94,7 @@ async fn two_processes_on_two_buses_are_told() {
     assert_eq!(problems(address).await, "[]");
     proxy.lead_to(other.address()).await;
     let differs = "the bus differs from that of the process";
-    until("it is told", DEADLINE, async || problems(address).await.contains(differs)).await;
+    until("it is told", DEADLINE, async || tells(address, differs).await).await;
     assert!(process.terminate().await.success());
     other.stop().await;
 }
@@ -99,12 +106,9 @@ async fn a_setting_that_another_process_has_differently_is_told_by_both() {
     let mut process = program.env("CHATKEEP_TIME_ZONE", "Asia/Bangkok").start();
     process.ready(address, "/readyz").await;
     let here = "the setting time_zone is \\\"Asia/Bangkok\\\" here and";
-    until("it is told there", DEADLINE, async || problems(address).await.contains(here)).await;
+    until("it is told there", DEADLINE, async || tells(address, here).await).await;
     let other = "and \\\"Asia/Bangkok\\\" in the process";
-    until("it is told here", DEADLINE, async || {
-        problems(stack.ground.address).await.contains(other)
-    })
-    .await;
+    until("it is told here", DEADLINE, async || tells(stack.ground.address, other).await).await;
     assert!(process.terminate().await.success());
     until("it is over", DEADLINE, async || problems(stack.ground.address).await == "[]").await;
 }
