@@ -11,7 +11,7 @@ use chatkeep_core::health::Health;
 use chatkeep_services::bus_losses::BusReading;
 use chatkeep_services::media_store::{self, MediaStoreError, OtherMediaStore};
 use chatkeep_services::processes::{LIVE, MEDIA, has_died, pid_scope, running};
-use chatkeep_store::{NewProcess, ProcessRecord, Store, StoreError};
+use chatkeep_store::{NewProcess, OTHER_DATABASE, ProcessRecord, Store, StoreError};
 use chatkeep_workers::replica::{Replica, ReplicaState};
 use chatkeep_workers::{StageName, log_failure};
 use tokio::sync::watch;
@@ -252,11 +252,7 @@ impl Registration {
         let read = tokio::time::timeout(TIMEOUT, self.store.processes().is_same_database()).await;
         match read {
             Ok(Ok(true)) => self.health.clear(DATABASE),
-            Ok(Ok(false)) => self.health.raise(
-                DATABASE,
-                "the database is another one than at the start of this process, which uses it as little \
-                 as one that is away: correct what its address leads to, or restart the process",
-            ),
+            Ok(Ok(false)) => self.health.raise(DATABASE, OTHER_DATABASE),
             // An outage, which others tell.
             _ => {}
         }

@@ -34,9 +34,9 @@ const MCP: &str = "/mcp";
 const LAST_EVENT_ID: &str = "last-event-id";
 /// Members of a message of MCP that name nobody.
 const UNNAMING: [&str; 2] = ["jsonrpc", "method"];
-/// Members of other bodies that may name people. All others, such as the address of a webhook or the name
+/// Member of other bodies that may name people. All others, such as the address of a webhook or the name
 /// of a key, are kept and used as they are, where no id may be that the caller does not know.
-const NAMING: [&str; 2] = ["channelIds", "query"];
+const NAMING: &str = "channelIds";
 
 /// Mark of a response whose bytes are masked for its reader already.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +76,7 @@ async fn incoming(mask: &Mask, request: Request) -> Result<Request, HttpError> {
     let body = to_bytes(body, MAX_REQUEST).await.map_err(|_| HttpError::TooLarge)?;
     let is_mcp = parts.uri.path().trim_end_matches('/') == MCP;
     let names_people = |member: &str| {
-        if is_mcp { !UNNAMING.contains(&member) } else { NAMING.contains(&member) }
+        if is_mcp { !UNNAMING.contains(&member) } else { member == NAMING }
     };
     let body = mask.incoming_json(body.into(), names_people);
     if parts.headers.contains_key(header::CONTENT_LENGTH) {

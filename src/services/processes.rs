@@ -36,8 +36,8 @@ pub fn has_died(other: &ProcessRecord) -> bool {
     same_machine && Path::new("/proc/self").exists() && !folder.exists()
 }
 
-/// Returns where the id of this process means this process: the run of the kernel, which no other machine
-/// has, whatever its name is, and the namespace of process ids. Empty where that is not known.
+/// Returns the scope in which the id of this process is unique: the run of the kernel, which no other
+/// machine has, whatever its name is, and the namespace of process ids. Empty where it is not known.
 pub fn pid_scope() -> String {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let link = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();

@@ -1,5 +1,4 @@
-//! What the processes of a deployment have in common, and notice while they run: the database, the bus,
-//! the settings by which each of them goes.
+//! Agreement of running processes on the database, on the bus, and on settings by which each of them goes.
 
 use std::net::SocketAddr;
 

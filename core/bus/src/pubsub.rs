@@ -87,7 +87,7 @@ impl Bus {
     /// not reply.
     ///
     /// # Errors
-    /// [`BusError::NoResponder`] when there is no server in this process' bus,
+    /// [`BusError::NoResponder`] when there is no server, which on NATS is the one reply instead;
     /// [`BusError::TooLarge`] for more than [`MAX_PUBSUB_BYTES`] bytes, [`BusError::Unavailable`] when
     /// the bus cannot be reached.
     #[boxed]

@@ -207,7 +207,9 @@ fn of_sqlstate(code: &str) -> DatabaseFault {
         return DatabaseFault::Cancelled;
     }
     // 42P05: behind a pooler, the session of another process has a statement of the same name.
-    if matches!(code, "42501" | "42P05" | "55P03" | "55006" | "57P05" | "XX001" | "XX002") {
+    // 55000: the database takes no connections.
+    let away = ["42501", "42P05", "55000", "55P03", "55006", "57P05", "XX001", "XX002"];
+    if away.contains(&code) {
         return DatabaseFault::Unavailable;
     }
     match code.get(..2).unwrap_or_default() {
@@ -232,7 +234,7 @@ mod tests {
     fn sqlstates_are_classified_by_class() {
         let refused = ["22021", "22P05", "23505", "23503", "54000", "21000", "22001"];
         let away = ["08006", "26000", "40P01", "42P05", "53100", "53300", "57P01", "58030"];
-        let away = [&away[..], &["25006", "55P03"]].concat();
+        let away = [&away[..], &["25006", "55000", "55P03"]].concat();
         let unknown = ["42P01", "XX000", "0A000", "P0001", ""];
         assert!(refused.iter().all(|code| of_sqlstate(code) == DatabaseFault::Refused));
         assert!(away.iter().all(|code| of_sqlstate(code) == DatabaseFault::Unavailable));
@@ -244,7 +246,7 @@ mod tests {
 
     #[test]
     fn an_outage_is_of_the_server_and_not_of_a_request() {
-        let away = ["08006", "28P01", "3D000", "53300", "57P01", "57P03", "58030"];
+        let away = ["08006", "28P01", "3D000", "53300", "55000", "57P01", "57P03", "58030"];
         let request = ["40P01", "57014", "57P05", "55P03", "23505", "42501", "XX000", ""];
         assert!(away.iter().all(|code| sqlstate_outage(code) == Some(Work::Reading)));
         assert!(request.iter().all(|code| sqlstate_outage(code).is_none()));

@@ -15,12 +15,13 @@ use super::query::query_as;
 /// Statement for the id of a database. Copies of it have the same one.
 pub(super) const STORE_ID: &str = "SELECT store_id FROM deployment";
 
+/// Sentence about a database that has taken the place of the known one.
+pub const OTHER_DATABASE: &str = "the database is another one than at the start of this process, and is \
+    not used: correct what its address leads to, or restart the process";
+
 /// Another database is where the one of the start was.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error(
-    "the database is another one than at the start of this process, which uses it as little as one \
-     that is away: correct what its address leads to, or restart the process"
-)]
+#[error("{OTHER_DATABASE}")]
 pub(super) struct OtherDatabase;
 
 /// Id of the database that a process uses, once it is known. Clones share it.

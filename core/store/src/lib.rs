@@ -149,6 +149,7 @@ pub use groups::{
     WebhookStore,
 };
 pub use idempotency::{IdempotencyClaim, IdempotencyKey, IdempotencyState};
+pub use identity::OTHER_DATABASE;
 pub use ingest::{
     ChannelChange, ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
     ImportedPerson, IngestOutcome, NewImport, Removed,

@@ -1,4 +1,4 @@
-//! What the platform says of many groups or people of one bot, and whether it is to be believed.
+//! Responses of the platform about many groups or people of one bot, as far as they are to be believed.
 
 use tracing::warn;
 

@@ -38,6 +38,20 @@ fn a_token_that_no_header_can_have_is_refused_and_not_shown() {
 }
 
 #[test]
+fn a_secret_is_one_line_without_the_mark_of_an_editor() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("secret");
+    let read = |text: &str| {
+        std::fs::write(&path, text).unwrap();
+        load("", &[("CHATKEEP_LINE_CHANNEL_SECRET_FILE", path.to_str().unwrap())])
+    };
+    let config = read("\u{feff}s3cret\n").unwrap();
+    assert_eq!(config.line[0].channel_secret.as_ref().unwrap().expose_secret(), "s3cret");
+    let refused = read("s3cret\nsecond\n").unwrap_err().to_string();
+    assert!(refused.contains("a secret on one line") && !refused.contains("s3cret"), "{refused}");
+}
+
+#[test]
 fn an_empty_file_of_a_secret_is_warned_of() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("empty");
