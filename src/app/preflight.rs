@@ -2,6 +2,7 @@
 
 use chatkeep_core::config::{BlobsKind, BusKind, Config};
 use chatkeep_services::snapshots::SnapshotService;
+use chatkeep_store::check_address;
 use url::{Host, Url};
 
 use super::{ProcessRole, ProcessRoles};
@@ -26,10 +27,11 @@ pub(super) fn preflight_check(
 type Check = fn(&Config, &dyn Fn(ProcessRole) -> bool) -> Option<String>;
 
 /// Every check, with the settings that it reads; one that ends in a dot is a section.
-const CHECKS: [(&[&str], Check); 6] = [
+const CHECKS: [(&[&str], Check); 7] = [
     (&["line."], missing_secrets),
     (&["listen", "api.base_url", "api.proxies"], unsafe_listen),
     (&["listen", "metrics.listen"], shared_listen),
+    (&["database"], wrong_database),
     (&["bus"], split_bus),
     (&["snapshot.every_hours", "snapshot.target"], placeless_snapshots),
     (&["snapshot.recipients", "snapshot.target", "blobs", "data", "s3."], wrong_snapshots),
@@ -50,6 +52,11 @@ pub(crate) fn known_problems(
     let has = |role| process_roles.roles.contains(&role);
     let known = CHECKS.iter().filter(|(settings, _)| !settings.iter().any(|one| is_in_doubt(one)));
     known.filter_map(|(_, check)| check(config, &has)).collect()
+}
+
+/// Names an address that the client of the database refuses.
+fn wrong_database(config: &Config, _has: &dyn Fn(ProcessRole) -> bool) -> Option<String> {
+    check_address(&config.database).err().map(|error| format!("CHATKEEP_DATABASE: {error}"))
 }
 
 /// Names an embedded bus that one process would fill and another one read.
@@ -243,6 +250,20 @@ mod tests {
             }
             assert_eq!(check(&[("LISTEN", listen)], &worker), Ok(()), "only health is there");
         }
+    }
+
+    #[test]
+    fn options_of_the_database_are_checked_before_it_is_asked() {
+        let all = ProcessRoles::default();
+        let checked = |options: &str| {
+            let address = format!("postgres://me:hunter2@db/chat{options}");
+            let config = config(&[("DATABASE", &address)]);
+            preflight_check(&config, &all).map_err(|error| error.to_string())
+        };
+        assert_eq!(checked("?sslmode=verify-full"), Ok(()));
+        let error = checked("?sslmode=foo").unwrap_err();
+        assert!(error.starts_with("CHATKEEP_DATABASE: "), "{error}");
+        assert!(!error.contains("hunter2"), "{error}");
     }
 
     #[test]

@@ -174,12 +174,15 @@ fn recent(at: Timestamp, now: Timestamp, age: Duration) -> bool {
     at <= now && now.since(at) < age
 }
 
-/// Sends one HTTP request for the library.
+/// Sends one HTTP request for the library. A provider that fails (5xx) is away, whatever it says: what
+/// the library makes of its answer would be the fault of who signs in.
 pub(super) async fn fetch(
     http: reqwest::Client,
     request: HttpRequest,
 ) -> Result<HttpResponse, reqwest::Error> {
     let answer = http.execute(request.try_into()?).await?;
+    let has_failed = answer.status().is_server_error();
+    let answer = if has_failed { answer.error_for_status()? } else { answer };
     let (status, headers) = (answer.status(), answer.headers().clone());
     let mut response = HttpResponse::new(bounded_body(answer).await?);
     *response.status_mut() = status;

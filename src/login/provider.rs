@@ -237,3 +237,7 @@ fn refused(error: RequestTokenError<reqwest::Error, CoreErrorResponse>) -> Login
 fn instant(at: Timestamp) -> DateTime<Utc> {
     DateTime::from_timestamp_millis(at.millis()).unwrap_or(DateTime::<Utc>::MAX_UTC)
 }
+
+#[cfg(test)]
+#[path = "provider_tests.rs"]
+mod tests;

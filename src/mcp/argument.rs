@@ -106,6 +106,12 @@ pub(super) fn side<'de, D: Deserializer<'de>>(value: D) -> Result<u32, D::Error>
     }
 }
 
+/// Deserialises a number of characters.
+pub(super) fn count<'de, D: Deserializer<'de>>(value: D) -> Result<usize, D::Error> {
+    let whole = whole(value)?.unwrap_or_default();
+    usize::try_from(whole).map_err(|_| D::Error::custom("must be a whole number from 0 on"))
+}
+
 /// Deserialises a number of days.
 pub(super) fn days<'de, D: Deserializer<'de>>(value: D) -> Result<Option<u32>, D::Error> {
     match whole(value) {

@@ -1,5 +1,6 @@
 //! Gaps in answers: periods in which messages were not stored, of one channel or of several.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -39,8 +40,8 @@ pub(super) struct MissingTime {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) to: Option<String>,
     /// quota, `bot_removed`, unsubscribed, outage; `opted_out`: only people who asked not to be
-    /// stored; sent before to (of several channels, the latest): removed, `before_backup`, imported
-    /// (what was not imported is missing), `not_readable` with this key.
+    /// stored; sent before to (of moreChannels, the latest): removed, `before_backup`, imported
+    /// (the rest is missing), `not_readable` with this key.
     pub(super) reason: String,
     /// Number of messages that were not stored, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,9 +109,14 @@ impl GapRows {
         };
         let mut rows: Vec<_> = unreadable(gaps, zone).into_iter().collect();
         for (reason, times) in lists(gaps) {
-            let latest = times.iter().map(|(_, before)| *before).max();
-            let of: Vec<_> = times.iter().map(|(channel, _)| channel).collect();
-            rows.extend(latest.map(|before| of_several(until(gaps, before, reason, zone), &of)));
+            let (latest, others) = latest(times);
+            rows.extend(latest.iter().map(|(channel, before)| {
+                of_several(until(gaps, *before, reason, zone), &[channel])
+            }));
+            rows.extend(others.first().map(|(_, before)| MissingTime {
+                more_channels: others.len(),
+                ..until(gaps, *before, reason, zone)
+            }));
         }
         rows.extend(joined.iter().map(|(gap, of)| of_several(row(gap, zone), of)));
         Self { rows, omitted, unexamined: gaps.unexamined }
@@ -132,16 +138,15 @@ impl GapRows {
                 reason if reason == GapReason::OptedOut.name() => "Partly not stored",
                 _ => "Not stored",
             };
-            let more = match more_channels {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            let of = match channels.as_slice() {
-                [] => String::new(),
-                channels => format!(" of {}{more}", channels.join(", ")),
+            let channels = channels.join(", ");
+            let (of, latest) = match (channels.as_str(), more_channels) {
+                ("", 0) => (String::new(), ""),
+                ("", more) => (format!(" of {more} more"), " at the latest"),
+                (channels, 0) => (format!(" of {channels}"), ""),
+                (channels, more) => (format!(" of {channels} and {more} more"), ""),
             };
             // Writing to a String cannot fail.
-            let _ = write!(lines, "\n{what}{of} from {from} to {to} ({reason}{skipped}).");
+            let _ = write!(lines, "\n{what}{of} from {from} to {to}{latest} ({reason}{skipped}).");
         }
         if self.omitted > 0 {
             let _ = write!(lines, "\n{} older gaps are omitted.", self.omitted);
@@ -166,6 +171,18 @@ fn newest<T>(mut gaps: Vec<T>, gap: impl Fn(&T) -> &Gap) -> (Vec<T>, usize) {
 /// Returns the times before which something is missing of channels, by reason.
 fn lists(gaps: &ChannelGaps) -> [(&'static str, &[(ChannelId, Timestamp)]); 3] {
     [(BEFORE_BACKUP, &gaps.begun), (IMPORTED, &gaps.imported), (REMOVED, &gaps.removed)]
+}
+
+/// Times of channels before which something is missing.
+type ChannelTimes<'a> = Vec<&'a (ChannelId, Timestamp)>;
+
+/// Returns the channels with the latest times, and the others, both latest first. A time holds for its
+/// channel alone: the latest of all would say of each that nothing older is stored.
+fn latest(times: &[(ChannelId, Timestamp)]) -> (ChannelTimes<'_>, ChannelTimes<'_>) {
+    let mut sorted: Vec<_> = times.iter().collect();
+    sorted.sort_by_key(|(_, before)| Reverse(*before));
+    let others = sorted.split_off(sorted.len().min(CHANNELS));
+    (sorted, others)
 }
 
 /// Creates the row of the time that the key may not read, if the answer is about it.
@@ -240,17 +257,20 @@ mod tests {
             ..ChannelGaps::default()
         };
         let shown = GapRows::of_channels(&gaps, ZONE, &mut ChannelTable::default());
-        let reasons = ["not_readable", "before_backup", "imported", "quota"];
+        let reasons = ["not_readable", "before_backup", "before_backup", "imported", "quota"];
         assert_eq!(shown.rows.iter().map(|row| &row.reason).collect::<Vec<_>>(), reasons);
-        let [unreadable, begun, imported, _] = shown.rows.as_slice() else { panic!("{shown:?}") };
+        let [unreadable, begun, _, imported, _] = shown.rows.as_slice() else {
+            panic!("{shown:?}")
+        };
         assert_eq!((&unreadable.from, unreadable.channels.len()), (&None, 0));
-        assert_eq!((begun.to.as_deref(), begun.channels.len()), (Some("1970-01-01T00:00:20Z"), 2));
+        assert_eq!((begun.to.as_deref(), begun.channels.len()), (Some("1970-01-01T00:00:20Z"), 1));
         let from = Some("1970-01-01T00:00:09Z");
         assert_eq!((begun.from.as_deref(), imported.from.as_deref()), (from, from));
         let lines = shown.lines();
         for told in [
             "\nStored or not, nothing that this key may read from the beginning to 1970-01-01T00:00:09Z",
-            "\nBefore backup began, not stored of c1, c2 from 1970-01-01T00:00:09Z to 1970-01-01T00:00:20Z",
+            "\nBefore backup began, not stored of c1 from 1970-01-01T00:00:09Z to 1970-01-01T00:00:20Z",
+            "\nBefore backup began, not stored of c2 from the beginning to 1970-01-01T00:00:07Z",
             "\nBefore backup began, only what was imported is stored of c1 from 1970-01-01T00:00:09Z to",
         ] {
             assert!(lines.contains(told), "{lines}");
@@ -271,12 +291,17 @@ mod tests {
         let removed = removed.collect();
         let gaps = ChannelGaps { of, removed, unexamined: 2, ..ChannelGaps::default() };
         let shown = GapRows::of_channels(&gaps, ZONE, &mut channels);
-        let [removed, quota, outage] = shown.rows.as_slice() else { panic!("{shown:?}") };
-        assert_eq!((removed.from.as_ref(), removed.more_channels), (None, 1));
-        assert_eq!(removed.to.as_deref(), Some("1970-01-01T00:00:05Z"));
+        let [latest, .., other, quota, outage] = shown.rows.as_slice() else { panic!("{shown:?}") };
+        assert_eq!((latest.from.as_ref(), latest.more_channels), (None, 0));
+        assert_eq!(latest.to.as_deref(), Some("1970-01-01T00:00:05Z"));
+        assert_eq!((other.channels.len(), other.more_channels), (0, 1));
+        assert_eq!(other.to.as_deref(), Some("1970-01-01T00:00:02Z"));
         assert_eq!((quota.skipped, quota.channels.len()), (Some(5), 2));
         assert_eq!((outage.channels.len(), outage.more_channels), (CHANNELS, 4));
         let lines = shown.lines();
+        let one_more = "\nRemoved, not stored of 1 more from the beginning to 1970-01-01T00:00:02Z at \
+                        the latest (removed).";
+        assert!(lines.contains(one_more), "{lines}");
         assert!(lines.contains("(outage)") && lines.contains(" and 4 more from "), "{lines}");
         assert!(lines.ends_with("Gaps of 2 channels were not looked up."), "{lines}");
     }

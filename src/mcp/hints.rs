@@ -17,8 +17,15 @@ const ZONES: usize = 3;
 const WORDLESS: &str = "Pictures, videos and sounds have no words: search for the words alone and look \
     around the hits with get_context, or for type:image alone with from and to.";
 
+/// Hint for a search for anything.
+const ANYTHING: &str = "* is a character, no wildcard: from:NAME, type:image or after:2026-01-31 alone \
+    finds and counts all of it; get_messages lists all messages.";
+
 /// Returns what to write instead of words that are filters or operators of other search engines.
 pub(super) fn of(query: &str) -> Vec<String> {
+    if query.trim() == "*" {
+        return vec![ANYTHING.to_owned()];
+    }
     Habit::of(query).into_iter().map(hint).collect()
 }
 
@@ -97,6 +104,7 @@ mod tests {
             ("a AND b", "needed anyway"),
             ("a NOT b", "-word excludes"),
             ("ma*", "needs no *"),
+            (" * ", "no wildcard"),
         ] {
             let hints = of(query);
             assert!(hints.len() == 1 && hints[0].contains(remedy), "{query}: {hints:?}");

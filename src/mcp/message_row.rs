@@ -3,6 +3,7 @@
 //! can pass for a line of its own.
 
 use chatkeep_core::message::{Content, MessageType};
+use chatkeep_core::text::prefix;
 use chatkeep_store::StoredMessage;
 use chatkeep_view::pseudonyms::Mask;
 use chatkeep_view::sanitize::{self, quoted};
@@ -28,6 +29,18 @@ pub(super) const fn note(mask: &Mask) -> &'static str {
 /// Maximum length of an id in a line of text, in characters.
 const ID: usize = 200;
 
+/// Part of a text that a row shows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TextWindow {
+    /// Number of characters that are left out before it.
+    pub(super) from: usize,
+    /// Maximum length in characters.
+    pub(super) max: usize,
+    /// True if the row tells where the rest begins: a text that is cut only because of its length is
+    /// read on from there.
+    pub(super) tells_rest: bool,
+}
+
 /// A message.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -52,9 +65,13 @@ pub(super) struct MessageRow {
     /// image, video, audio, file, location, sticker or other; absent for text.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub(super) kind: Option<String>,
-    /// Number of omitted characters: `get_context` of the message returns them.
+    /// Number of omitted characters: `get_context` returns them.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) cut: usize,
+    /// Character at which the rest of a long text begins.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(super) rest_from: Option<usize>,
     /// pending, stored, skipped, failed, expired or erased; of files only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) media_status: Option<String>,
@@ -86,8 +103,8 @@ pub(super) const fn is_zero(value: &usize) -> bool {
 
 impl MessageRow {
     /// Creates the row of a message without what names its channel and sender. `part` is a part of
-    /// its text; without it the text is cut to `max` characters.
-    pub(super) fn new(message: &StoredMessage, part: Option<&str>, max: usize) -> Self {
+    /// its text; without it the text is cut to the window.
+    pub(super) fn new(message: &StoredMessage, part: Option<&str>, window: TextWindow) -> Self {
         let kind = message.kind;
         let row = Self {
             id: message.id.to_string(),
@@ -102,15 +119,20 @@ impl MessageRow {
         let Some(whole) = message.content.as_ref().and_then(Content::legible) else {
             return row;
         };
-        let (text, cut) = match part {
-            Some(part) => {
-                let (text, more) = sanitize::cut(part, usize::MAX);
-                let left = if part == whole { 0 } else { missing(&whole, part) };
-                (text, left + more)
-            }
-            None => sanitize::cut(&whole, max),
-        };
-        Self { text: Some(text), cut, ..row }
+        let Some(part) = part else { return row.with_window(&whole, window) };
+        let (text, more) = sanitize::cut(part, usize::MAX);
+        let left = if part == whole { 0 } else { missing(&whole, part) };
+        Self { text: Some(text), cut: left + more, ..row }
+    }
+
+    /// Adds a part of a text.
+    fn with_window(self, whole: &str, window: TextWindow) -> Self {
+        let TextWindow { from, max, tells_rest } = window;
+        let clean = sanitize::clean(whole);
+        let (text, cut) = sanitize::cut(&clean[prefix(&clean, from).len()..], max);
+        let text = if from == 0 { text } else { format!("…{text}") };
+        let rest_from = (tells_rest && cut > 0).then(|| clean.chars().count() - cut);
+        Self { text: Some(text), cut, rest_from, ..self }
     }
 
     /// Formats it as one line, without its time.
@@ -124,7 +146,9 @@ impl MessageRow {
             (_, true) => Some("(edited)"),
             _ => None,
         };
-        let cut = (self.cut > 0).then(|| format!("[{} characters more: get_context]", self.cut));
+        let rest = self.rest_from.map(|from| format!(" with textFrom {from}")).unwrap_or_default();
+        let cut =
+            (self.cut > 0).then(|| format!("[{} characters more: get_context{rest}]", self.cut));
         let quotes = self.reply_to.as_deref().map(|id| format!("(quotes {})", short_id(id)));
         let parts = [
             self.related.map(|_| "[related]".to_owned()),

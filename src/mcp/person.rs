@@ -1,5 +1,7 @@
 //! People as a model names them: an id, or a name.
 
+use std::collections::BTreeMap;
+
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Scope;
 use chatkeep_search::UnknownName;
@@ -88,7 +90,7 @@ fn unknown(access: &Scoped<ReadMessages>, given: &str, near: &[(UserId, String)]
     let hint = match near {
         [] if is_short_name(given) => SHORT_NAMES.to_owned(),
         [] if !access.caller.bounds.has(Scope::ReadMembers) => OF_AUTHORS.to_owned(),
-        [] => "get_members lists both".to_owned(),
+        [] => "get_members lists members, results name the authors of imported messages".to_owned(),
         near => format!("did you mean {}?", listed(near, |_| String::new())),
     };
     let why = format!("{} is nobody's userId or name here: {hint}", echo(given));
@@ -126,6 +128,38 @@ async fn authors(
         }
         _ => NameMatch::Unknown(Vec::new()),
     })
+}
+
+/// Returns hints about names of a query that several people have who wrote there: what is found is of
+/// all of them. Stand-ins are of one person each.
+///
+/// # Errors
+/// Returns an error when the store fails.
+pub(super) async fn shared(
+    services: &Services,
+    access: &Scoped<ReadMessages>,
+    channels: &[ChannelId],
+    named: &BTreeMap<String, Vec<UserId>>,
+) -> Result<Vec<String>, ToolError> {
+    let mut hints = Vec::new();
+    if access.caller.mask.is_on() {
+        return Ok(hints);
+    }
+    for (name, ids) in named.iter().filter(|(_, ids)| ids.len() > 1) {
+        let last = services.members.last_messages(access, channels, ids).await?;
+        let wrote: Vec<_> = ids.iter().filter(|id| last.contains_key(*id)).collect();
+        if wrote.len() > 1 {
+            let shown: Vec<_> = wrote.iter().take(LISTED).map(|id| id.as_str()).collect();
+            let more = if wrote.len() > LISTED { " …" } else { "" };
+            hints.push(format!(
+                "from:{} is {} people, counted together: {}{more}. senderId takes one of them.",
+                echo(name),
+                wrote.len(),
+                shown.join(", ")
+            ));
+        }
+    }
+    Ok(hints)
 }
 
 /// Returns names of a query that nobody has, with those close to them if the caller may list the

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use chatkeep_index::is_longer;
 use chatkeep_services::digest::MAX_DAYS;
 use chatkeep_view::sanitize;
+use chatkeep_view::when::When;
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 use serde_json::{Value, json};
@@ -116,6 +117,9 @@ impl GivenArguments {
             let is_days = || text.parse().is_ok_and(|days: u32| (1..=MAX_DAYS).contains(&days));
             if name == "days" && !text.is_empty() && !is_days() {
                 return wrong(format!("days must be a whole number from 1 to {MAX_DAYS}"));
+            }
+            if name == "since" && !text.is_empty() && When::parse(&text).is_none() {
+                return wrong(format!("since {}", When::refusal()));
             }
             if !text.is_empty() {
                 given.insert(name, text.into());
@@ -230,6 +234,8 @@ mod tests {
         assert_eq!(why("catch_up", &json!({"days": 3})), "days must be a string");
         let both = why("catch_up", &json!({"days": "3", "since": "2026-01-02"}));
         assert_eq!(both, "since cannot be given together with days");
+        let since = why("catch_up", &json!({"since": "yesterday"}));
+        assert!(since.starts_with("since must be "), "{since}");
         let unknown = why("catch_up", &json!({"topic": "x"}));
         assert_eq!(unknown, "topic is unknown: allowed are channel, days, since");
         assert!(why("catch_up", &json!({"channel": "x".repeat(501)})).contains("longer"));

@@ -16,7 +16,7 @@ use super::answer_forms::AnswerForms;
 use super::budget::{self, TokenBudget};
 use super::channel_table::{ChannelTable, quoted_name, short_name};
 use super::gap::GapRows;
-use super::message_row::MessageRow;
+use super::message_row::{MessageRow, TextWindow};
 use super::time::AnswerZone;
 
 /// Maximum length of a text among others, in characters.
@@ -24,6 +24,9 @@ const TEXT: usize = 400;
 /// Maximum length of a text that is shown in full, or quoted to be checked, in characters: that of a
 /// message on LINE.
 pub(super) const WHOLE: usize = 5_000;
+
+/// Window of a text among others.
+const CUT: TextWindow = TextWindow { from: 0, max: TEXT, tells_rest: false };
 
 /// A person in a table.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -47,8 +50,8 @@ pub(super) struct MessageSource<'a> {
     is_related: bool,
     /// True if the row names its channel.
     has_channel: bool,
-    /// Maximum length of its text in characters.
-    max: usize,
+    /// Part of its text that is shown.
+    window: TextWindow,
 }
 
 /// Person and channel that a row names.
@@ -84,12 +87,17 @@ pub(super) struct ResultBuilder<'a> {
 impl<'a> MessageSource<'a> {
     /// A message of the answer's only channel, its text cut as among others.
     pub(super) const fn new(message: &'a Masked<StoredMessage>) -> Self {
-        Self { message, part: None, is_related: false, has_channel: false, max: TEXT }
+        Self { message, part: None, is_related: false, has_channel: false, window: CUT }
     }
 
     /// A message with a text of at most so many characters.
     pub(super) const fn up_to(self, max: usize) -> Self {
-        Self { max, ..self }
+        Self { window: TextWindow { from: 0, max, tells_rest: false }, ..self }
+    }
+
+    /// A message with its text in full, from that character on, as far as it fits.
+    pub(super) const fn in_full(self, from: usize) -> Self {
+        Self { window: TextWindow { from, max: WHOLE, tells_rest: true }, ..self }
     }
 
     /// A message of one of several channels, which its row names.
@@ -104,7 +112,7 @@ impl<'a> MessageSource<'a> {
         let is_place = hit.message.kind == MessageType::Location;
         let part = Some(hit.snippet.text.as_str()).filter(|part| !part.is_empty() && !is_place);
         let is_related = hit.related;
-        Self { message: &hit.message, part, is_related, has_channel: true, max: TEXT }
+        Self { message: &hit.message, part, is_related, has_channel: true, window: CUT }
     }
 }
 
@@ -143,7 +151,7 @@ impl<'a> ResultBuilder<'a> {
     /// Creates the row of a message; `None`, with nothing added to the tables, if it exceeds the
     /// budget. The text of a first one is cut to the budget.
     pub(super) fn row(&mut self, said: MessageSource<'_>) -> Option<MessageRow> {
-        let MessageSource { message, part, is_related, has_channel, max } = said;
+        let MessageSource { message, part, is_related, has_channel, window } = said;
         let channel = has_channel.then_some(&message.channel);
         let names = RowNames { person: message.sender.as_ref(), channel };
         let (url, time) = (self.link(message), self.zone.show(message.sent_at));
@@ -151,12 +159,12 @@ impl<'a> ResultBuilder<'a> {
             url: url.clone(),
             time: time.clone(),
             related: is_related.then_some(true),
-            ..MessageRow::new(message, part, max)
+            ..MessageRow::new(message, part, TextWindow { max, ..window })
         };
         let (last, forms) = (self.day.clone(), self.forms);
         let sent_of = |row: &MessageRow| forms.of_message(row, (!has_channel).then_some(&*last));
         let person = names.person.map(PersonRow::new);
-        let max = self.budget.longest(max, |max| {
+        let max = self.budget.longest(window.max, |max| {
             let [structured, text] = sent_of(&with_text(max));
             let [table, line] = person.as_ref().map(|row| forms.of_row(row)).unwrap_or_default();
             [structured, text, table, line]

@@ -1,16 +1,21 @@
-//! Events that the bus has lost after accepting them: they are in no message list and no dead
-//! letter, so coverage shows an outage for their time.
+//! Events that the bus has lost after accepting them, those in its dead letters among them: nothing
+//! has them any more, so coverage shows an outage for their time.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use chatkeep_bus::{Bus, BusState};
+use chatkeep_bus::{Bus, BusState, DeadLetter};
+use chatkeep_core::event::Envelope;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{BusRecord, Store};
 use chatkeep_workers::StageName;
 use chatkeep_workers::periodic::{FirstRun, JobFailure, JobScope, PeriodicJob};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
+
+/// Number of dead letters, of those that were given up first, whose events' times are looked at: all are
+/// read again each time, with what they hold.
+const LETTERS: usize = 200;
 
 /// Last recorded state of the bus, and its present one, read after that: a bus that has lost nothing is
 /// never behind it.
@@ -42,9 +47,17 @@ impl BusLosses {
         self.first.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the time before which every accepted event has been handled by the stage that stores
-    /// messages.
+    /// Returns the time before which the stage that stores messages has handled every accepted event,
+    /// and given up none that a retry could still store.
     async fn handled_until(&self) -> Result<Timestamp, JobFailure> {
+        let until = self.acknowledged_until().await?;
+        let letters = self.bus.dead_letters(LETTERS).await?;
+        let given_up = letters.iter().filter(|letter| letter.consumer == StageName::Backup.name());
+        Ok(given_up.map(received_at).fold(until, Timestamp::min))
+    }
+
+    /// Returns the time before which that stage has acknowledged every accepted event.
+    async fn acknowledged_until(&self) -> Result<Timestamp, JobFailure> {
         let now = self.clock.now();
         let consumers = self.bus.consumers().await?;
         let backup = consumers.iter().find(|consumer| consumer.name == StageName::Backup.name());
@@ -52,6 +65,13 @@ impl BusLosses {
         // The age is in whole seconds, rounded down.
         Ok(oldest.map_or(now, |seconds| now.minus(Duration::from_secs(seconds.saturating_add(1)))))
     }
+}
+
+/// Returns the time at which the event in a dead letter was received; of what is no event, when it was
+/// given up.
+fn received_at(letter: &DeadLetter) -> Timestamp {
+    let envelope = serde_json::from_slice::<Envelope>(&letter.payload);
+    envelope.map_or(letter.died_at, |envelope| Timestamp::from_millis(envelope.received_at))
 }
 
 impl PeriodicJob for BusLosses {
@@ -101,6 +121,7 @@ mod tests {
     use chatkeep_bus::{BusLimits, ConsumerSpec, Outgoing, Stream};
     use chatkeep_core::config::Database;
     use chatkeep_core::time::ManualClock;
+    use serde_json::{Value, json};
     use sqlx::{Connection as _, SqliteConnection};
     use tempfile::TempDir;
 
@@ -135,6 +156,17 @@ mod tests {
             let (subject, id) = ("event.line.1".to_owned(), id.to_owned());
             let event = Outgoing { subject, id, payload: Bytes::from_static(b"{}"), trace: None };
             self.job.bus.publish(vec![event]).await.unwrap();
+        }
+
+        /// Accepts an event that its stage gives up.
+        async fn give_up(&self, payload: &Value) {
+            let (subject, id) = ("event.line.1".to_owned(), "dead".to_owned());
+            let payload = Bytes::from(payload.to_string());
+            let event = Outgoing { subject, id, payload, trace: None };
+            self.job.bus.publish(vec![event]).await.unwrap();
+            let mut consumer = self.job.bus.consume(&BACKUP).await.unwrap();
+            let mut leased = consumer.fetch(1, Duration::from_secs(5)).await.unwrap();
+            leased.remove(0).dead_letter("refused").await.unwrap();
         }
 
         async fn run(&self) {
@@ -223,6 +255,28 @@ mod tests {
         deployment.pass(5);
         deployment.run().await;
         assert_eq!(deployment.outages().await, [(999, 1_005)]);
+    }
+
+    #[tokio::test]
+    async fn what_was_in_the_dead_letters_is_lost_with_them() {
+        let mut deployment = Deployment::new().await;
+        deployment.run().await;
+        let payload = json!({
+            "v": 1, "id": "a", "platform": "line", "bot": "line", "channel": null,
+            "received_at": 1_020_000, "raw": {},
+        });
+        deployment.give_up(&payload).await;
+        deployment.pass(3_600);
+        deployment.run().await;
+        assert_eq!(deployment.outages().await, []);
+        deployment.lose_bus(&["bus.db"]).await;
+        deployment.run().await;
+        assert_eq!(deployment.outages().await, [(1_020, 4_600)]);
+        // No other bus has them.
+        deployment.pass(60);
+        deployment.lose_bus(&["bus.db"]).await;
+        deployment.run().await;
+        assert_eq!(deployment.outages().await, [(1_020, 4_600)]);
     }
 
     #[tokio::test]

@@ -75,7 +75,10 @@ impl Retention {
             self.other_events(now.minus(time), stop).await?;
         }
         let stray = now.minus(ORPHAN_EDIT_AGE);
-        while !stop.is_cancelled() && self.store.messages().purge_stray_edits(stray).await? > 0 {
+        let messages = self.store.messages();
+        while !stop.is_cancelled()
+            && messages.purge_stray_edits(stray).await? + messages.purge_skipped(stray).await? > 0
+        {
             pause(PAUSE, stop).await;
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 mod failure;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
@@ -78,6 +79,8 @@ pub struct SearchPage {
     pub related: usize,
     /// False if there may be more than that.
     pub is_total_exact: bool,
+    /// People that the names in `from:` mean, by name.
+    pub named: BTreeMap<String, Vec<UserId>>,
     /// Names in `from:` that nobody has.
     pub unknown_names: Vec<UnknownName>,
     /// Time that was searched, as far as the request limits it.
@@ -292,17 +295,18 @@ impl MessageSearch {
         let mask = reader.as_ref().map_or_else(Mask::none, |reader| reader.mask.clone());
         let not_before = reader.as_ref().and_then(Caller::not_before);
         let binding = query.binding(&place, &mask);
-        let named = SearchReader {
+        let as_reader = SearchReader {
             mask: mask.clone(),
             bot_name: query.bot_name.clone(),
             me: reader.as_ref().map(|reader| reader.user.clone()),
         };
-        let found = parsed.people(&self.store, &named, &channels).await?;
+        let found = parsed.people(&self.store, &as_reader, &channels).await?;
         let QueryPeople { people, unknown } = found;
         let cursor = query.cursor.as_deref().map(|text| decode_cursor(&binding, text));
         let from = point_in_time(FieldPath::FROM, query.from, zone)?;
         let to = point_in_time(FieldPath::TO, query.to, zone)?;
         check_times(&Q, &parsed, TimeSpan { from, to })?;
+        let named = people.clone();
         let request = SearchRequest {
             people,
             from: from.max(not_before),
@@ -329,6 +333,7 @@ impl MessageSearch {
             total: found.total,
             related: found.related,
             is_total_exact: found.is_total_exact,
+            named,
             unknown_names: unknown,
             requested,
             next,

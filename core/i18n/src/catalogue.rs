@@ -32,7 +32,7 @@ static THAI: LazyLock<Bundle> = LazyLock::new(|| bundle(Language::Thai));
 /// Value of a variable in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
-    /// Text, inserted as it is.
+    /// Text, inserted as it is; isolated if some of it is written from right to left.
     Text(&'a str),
     /// Number, which may choose a plural form.
     Number(i64),
@@ -73,6 +73,9 @@ impl Language {
         let mut arguments = FluentArgs::with_capacity(values.len());
         for (name, value) in values {
             let value = match value {
+                Value::Text(text) if has_right_to_left(text) => {
+                    FluentValue::from(format!("{ISOLATE}{text}{END_OF_ISOLATE}"))
+                }
                 Value::Text(text) => FluentValue::from(*text),
                 Value::Number(number) => FluentValue::from(*number),
             };
@@ -112,7 +115,7 @@ impl Language {
 fn bundle(language: Language) -> Bundle {
     let tag = language.tag().parse().unwrap_or_default();
     let mut bundle = FluentBundle::new_concurrent(vec![tag]);
-    // Marks of isolation are the business of who shows a text: chats show them as boxes.
+    // Only what needs marks of isolation gets them: some chats show them as boxes.
     bundle.set_use_isolating(false);
     bundle.set_formatter(Some(format_number));
     for file in language.files() {
@@ -123,6 +126,29 @@ fn bundle(language: Language) -> Bundle {
         let _ = bundle.add_resource(resource);
     }
     bundle
+}
+
+/// Mark before a text whose direction does not change the order of what is around it.
+const ISOLATE: char = '\u{2068}';
+/// Mark after such a text.
+const END_OF_ISOLATE: char = '\u{2069}';
+
+/// Returns true if a text has letters that are written from right to left, or marks of that direction:
+/// blocks that Unicode keeps for them (`DerivedBidiClass.txt`).
+fn has_right_to_left(text: &str) -> bool {
+    text.chars().any(|c| {
+        matches!(
+            c,
+            '\u{590}'..='\u{8ff}'
+                | '\u{200f}'
+                | '\u{202b}'
+                | '\u{202e}'
+                | '\u{fb1d}'..='\u{fdff}'
+                | '\u{fe70}'..='\u{fefe}'
+                | '\u{10800}'..='\u{10fff}'
+                | '\u{1e800}'..='\u{1efff}'
+        )
+    })
 }
 
 /// Formats the numbers in texts; `None` for what is formatted as usual.
@@ -241,6 +267,17 @@ mod tests {
                     assert!(errors.is_empty() && !text.is_empty(), "{key}: {errors:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn only_what_is_written_from_right_to_left_is_isolated() {
+        let title =
+            |name: &str| Language::English.format("consent-title", &[("name", name.into())]);
+        assert_eq!(title("Ken 7"), "Allow “Ken 7” to read your chats?");
+        for name in ["ליאור 7", "ليلى", "a\u{202e}b"] {
+            let isolated = format!("Allow “\u{2068}{name}\u{2069}” to read your chats?");
+            assert_eq!(title(name), isolated);
         }
     }
 

@@ -25,12 +25,22 @@ pub(super) fn entries(path: &str, text: &str) -> Result<Vec<Entry>, ConfigError>
     let bad = |error: toml::de::Error| ConfigError::Syntax {
         path: path.to_owned(),
         line: line(text, error.span().map_or(0, |span| span.start)),
-        why: error.message().to_owned(),
+        why: named(&error, text),
     };
     let values = DeTable::parse(text).map_err(bad)?;
     let mut found = Vec::new();
     walk("", values.get_ref(), text, &mut found);
     Ok(found)
+}
+
+/// Returns the message of a syntax error, with the key of one that a table has twice. Nothing else of the
+/// file is repeated: it may hold secrets.
+fn named(error: &toml::de::Error, text: &str) -> String {
+    let key = error.span().and_then(|span| text.get(span));
+    match (error.message(), key) {
+        (why @ "duplicate key", Some(key)) => format!("{why} {key}"),
+        (why, _) => why.to_owned(),
+    }
 }
 
 fn walk(prefix: &str, table: &DeTable<'_>, text: &str, found: &mut Vec<Entry>) {

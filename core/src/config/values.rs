@@ -85,7 +85,8 @@ impl BusKind {
 
 impl BlobsKind {
     /// Accepted values.
-    const ALLOWED: &str = "\"\", a folder, or \"s3://bucket/prefix\"";
+    const ALLOWED: &str = "\"\", a folder, or \"s3://bucket/prefix\", with 3 to 63 lower-case letters, \
+                           digits, hyphens and dots in the name of the bucket";
 
     fn parse(text: &str) -> Option<Self> {
         if text.is_empty() {

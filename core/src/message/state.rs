@@ -53,7 +53,8 @@ pub struct Received {
 pub struct MessageState {
     /// Time at which it was sent; `None` while only an edit or unsend of it is known.
     pub sent_at: Option<Timestamp>,
-    /// Time at which it was first stored. It decides which subscriptions it counts for.
+    /// Time at which it was first stored, which decides which subscriptions it counts for; of one that
+    /// was skipped, the time at which it arrived.
     pub backed_up_at: Option<Timestamp>,
     /// Sender; while only edits of it are known, the person who made the latest.
     pub sender: Option<UserId>,
@@ -109,6 +110,7 @@ impl MessageState {
                 if mode.paused && self.content.is_none() && self.sent_at.is_none() =>
             {
                 self.skipped = true;
+                self.backed_up_at.get_or_insert(now);
                 Effect::Skipped
             }
             MessageChange::Received(message) => self.receive(message, mode, now),

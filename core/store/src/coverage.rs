@@ -9,6 +9,7 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::named;
 use chatkeep_core::time::Timestamp;
 
+use super::coverage_bound::bound;
 use super::db::{Sql, Tx, locking};
 use super::{Gap, MediaReason, MediaStatus, MessageStore, StoreError, parsed};
 use crate::query::{query, query_as};
@@ -92,7 +93,21 @@ pub(super) async fn note(
     presence: CoverageChange,
 ) -> Result<bool, StoreError> {
     let (c, at) = (channel.as_str(), at.millis());
-    Ok(tx.execute(query(ADD).bind(c).bind(at).bind(presence.name())).await? > 0)
+    let is_new = tx.execute(query(ADD).bind(c).bind(at).bind(presence.name())).await? > 0;
+    if is_new {
+        bound(tx, channel, presence).await?;
+    }
+    Ok(is_new)
+}
+
+impl CoverageChange {
+    /// Returns the changes that begin and end what this one begins or ends.
+    pub(super) const fn track(self) -> (Self, Self) {
+        match self {
+            Self::BotJoined | Self::BotLeft => (Self::BotJoined, Self::BotLeft),
+            Self::Subscribed | Self::Unsubscribed => (Self::Subscribed, Self::Unsubscribed),
+        }
+    }
 }
 
 impl MessageStore<'_> {

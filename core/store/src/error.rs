@@ -28,7 +28,9 @@ pub enum StoreError {
     #[error("the copy of the database is damaged: {0}")]
     Damaged(String),
     /// The URL of the database is invalid. It is not repeated: it may contain a password.
-    #[error("the database address is not a valid postgres:// URL")]
+    #[error(
+        "the database address is no valid postgres:// URL, or has an option with an unknown value"
+    )]
     BadUrl,
     /// A stored value has a form that this version does not write.
     #[error("unexpected value in {table}.{column} of {row}")]

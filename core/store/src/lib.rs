@@ -26,6 +26,7 @@ mod claims;
 mod concurrent_indexes;
 mod copy;
 mod coverage;
+mod coverage_bound;
 mod db;
 mod digest;
 mod doctor;
@@ -108,7 +109,7 @@ use chatkeep_core::outage::Availability;
 use db::Db;
 use error::parsed;
 use key_usage::KeyUsage;
-pub use pools::PoolLimits;
+pub use pools::{PoolLimits, check_address};
 use query::query_as;
 use tokio::sync::watch;
 

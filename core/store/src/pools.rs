@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use chatkeep_core::config::Database;
 use secrecy::{ExposeSecret as _, SecretString};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
@@ -68,6 +69,17 @@ pub(super) fn server_options(url: &SecretString) -> Result<PgConnectOptions, Sto
     let options = PgConnectOptions::from_str(url.expose_secret());
     let options = options.map_err(|_| StoreError::BadUrl)?;
     Ok(options.application_name("chatkeep").disable_statement_logging())
+}
+
+/// Checks the address of a database without connecting to it.
+///
+/// # Errors
+/// Returns an error if it cannot be parsed, or an option has an unknown value, such as `sslmode`.
+pub fn check_address(database: &Database) -> Result<(), StoreError> {
+    match database {
+        Database::Sqlite => Ok(()),
+        Database::Postgres(url) => server_options(url).map(drop),
+    }
 }
 
 /// Maximum number of connections to SQLite that read statements, for each processor. What they read is

@@ -53,10 +53,11 @@ pub(super) async fn list(context: &Context, args: &ListArgs) -> anyhow::Result<(
 }
 
 fn row(import: &ImportRecord) -> Vec<String> {
-    let state = match (import.undone_at, import.ended_at) {
-        (Some(_), _) => "undone",
-        (None, Some(_)) => "done",
-        (None, None) => "not ended",
+    let state = match (import.undo_ended_at, import.undone_at, import.ended_at) {
+        (Some(_), ..) => "undone",
+        (None, Some(_), _) => "undo not ended",
+        (None, None, Some(_)) => "done",
+        (None, None, None) => "not ended",
     };
     vec![
         import.id.to_string(),
@@ -79,10 +80,10 @@ pub(super) async fn undo(context: &Context, args: &UndoArgs) -> anyhow::Result<(
         return table::json(&undone);
     }
     let Undone { messages, freed_bytes } = undone;
-    let again = match import.undone_at {
-        Some(at) if messages == 0 => format!(" (already undone at {at})"),
-        Some(at) => format!(" (the rest of what was begun to be undone at {at})"),
-        None => String::new(),
+    let again = match (import.undo_ended_at, import.undone_at) {
+        (Some(at), _) => format!(" (already undone at {at})"),
+        (None, Some(at)) => format!(" (the rest of what was begun to be undone at {at})"),
+        (None, None) => String::new(),
     };
     note!(
         "import {}: {messages} messages removed, {freed_bytes} bytes freed{again}; the channel, its \

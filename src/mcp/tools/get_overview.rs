@@ -176,7 +176,10 @@ fn begin(
             Some(from) if from > services.digest.days_ago(0) => wrong("is in the future"),
             // A day that began then is meant as a whole.
             Some(from) if from.plus(DAY) >= services.digest.days_ago(MAX_DAYS) => Ok(from),
-            _ => wrong("must be at most 31 days ago; search_messages and get_messages go further"),
+            _ => wrong(
+                "must be at most 31 days ago; search_messages and get_messages go further: \
+                 search_messages for from:NAME alone counts what somebody wrote from and to a time",
+            ),
         },
     }
 }

@@ -181,6 +181,9 @@ fn query(
     zone: AnswerZone,
     sender: Option<Sender>,
 ) -> Result<SearchQuery, ToolError> {
+    if asked.query.trim().is_empty() {
+        return Err(ToolError::invalid("query", NO_QUERY));
+    }
     let AskedTimes { from, to } = AskedTimes::of(asked.from.as_deref(), asked.to.as_deref(), zone)?;
     Ok(SearchQuery {
         text: asked.query.clone(),
@@ -220,7 +223,9 @@ async fn answer(
     };
     let near = person::near(&selection.access, &page.unknown_names);
     let nobody = person::nobody(&selection.access.caller.mask, &near);
+    let (access, ids) = (&selection.access, &selection.ids);
     let mut advice = hints::of(&query.text);
+    advice.extend(person::shared(services, access, ids, &page.named).await?);
     if page.total == page.related {
         advice.extend(hints::of_nothing(query, zone));
     }
@@ -250,6 +255,10 @@ async fn answer(
     Ok(ToolAnswer::new(output, text))
 }
 
+/// Advice for a query without words.
+const NO_QUERY: &str = "is empty: from:NAME, type:image or after:2026-01-31 alone finds and counts all \
+    of it; get_messages lists all messages";
+
 /// Text of a result without messages.
 const NO_RESULTS: &str = "No results. Only words as they were written are found: try others, and the \
     languages of the chats.";
@@ -268,7 +277,7 @@ fn count(output: &HitsOutput, sort: Sort) -> String {
         (_, 0) => format!("{shown} of {at_least}{total} found, {order}."),
         (0, _) => format!(
             "No message holds all of the query. {shown} of {at_least}{related} related messages, \
-             {order}."
+             {order}; those that share less of it are left out: also search for its words alone."
         ),
         (matches, _) => format!(
             "{shown} of {at_least}{total} found, {order}: {matches} hold all of the query; \

@@ -118,7 +118,7 @@ fn answer(
 ) -> ToolAnswer<CitationOutput> {
     let mut builder = ResultBuilder::new(&services.links, channel.zone);
     let message = checked.message.as_ref();
-    let row = message.and_then(|message| builder.row(MessageSource::new(message).up_to(WHOLE)));
+    let row = message.and_then(|message| builder.row(MessageSource::new(message).in_full(0)));
     let time = |at: fn(&Masked<StoredMessage>) -> Option<_>| {
         message.and_then(at).map(|at| channel.zone.show(at))
     };

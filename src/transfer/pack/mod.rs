@@ -1,6 +1,7 @@
 //! Export into a file, a folder or an archive, with media. It is written to a temporary path beside
 //! its target and renamed when it is complete, so that half an export is never taken for one.
 
+mod archive_file;
 mod files;
 mod out;
 mod partial;

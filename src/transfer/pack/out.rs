@@ -1,7 +1,7 @@
 //! Outputs of an export, behind one interface.
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -12,6 +12,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use super::super::TransferError;
+use super::archive_file::ArchiveFile;
 use super::{ExportTarget, failed};
 use crate::out::{Stdout, stdout};
 
@@ -138,7 +139,7 @@ impl ArchiveWriter {
 }
 
 fn write_archive(file: File, mut queue: mpsc::Receiver<ArchivePart>) -> Result<(), TransferError> {
-    let mut archive = ZipWriter::new(io::BufWriter::new(file));
+    let mut archive = ZipWriter::new(ArchiveFile::new(file));
     while let Some(part) = queue.blocking_recv() {
         match part {
             ArchivePart::Start { name, packed } => {
@@ -151,9 +152,7 @@ fn write_archive(file: File, mut queue: mpsc::Receiver<ArchivePart>) -> Result<(
             }
             ArchivePart::Bytes(bytes) => archive.write_all(&bytes)?,
             ArchivePart::End => {
-                let file =
-                    archive.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
-                file.sync_all()?;
+                archive.finish()?.sync()?;
                 return Ok(());
             }
         }

@@ -101,7 +101,7 @@ async fn the_owner_sees_changes_and_reads() {
         "Deleted a rule",
         "hours, 営業時間",
         "Be kind.",
-        "Role of דנה לוי",
+        "Role of \u{2068}דנה לוי\u{2069}",
         "No access",
         "After 30 days",
         "Never",

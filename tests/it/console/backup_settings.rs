@@ -52,17 +52,17 @@ async fn subscriptions_begin_at_once_and_end_after_a_question() {
     let begun = send(&scene, "Umember", &[("action", "subscribe")]).await;
     assert_eq!(begun.status, StatusCode::SEE_OTHER);
     let page = scene.page(&path(), Some("Umember"), "en").await.body;
-    assert!(page.contains("You back up this chat"));
+    assert!(page.contains("You are backing up this chat"));
     let asked = send(&scene, "Umember", &[("action", "unsubscribe")]).await;
     assert!(asked.status == StatusCode::OK && asked.body.contains("Stop backing up this chat?"));
     assert!(asked.body.contains(CHAT), "{}", asked.body);
     assert!(asked.body.contains(r#"name="confirmed" value="yes""#), "{}", asked.body);
     let page = scene.page(&path(), Some("Umember"), "en").await.body;
-    assert!(page.contains("You back up this chat"), "asking changes nothing");
+    assert!(page.contains("You are backing up this chat"), "asking changes nothing");
     let ended = [("action", "unsubscribe"), ("confirmed", "yes")];
     assert_eq!(send(&scene, "Umember", &ended).await.status, StatusCode::SEE_OTHER);
     let page = scene.page(&path(), Some("Umember"), "en").await.body;
-    assert!(page.contains("You do not back up this chat"));
+    assert!(page.contains("You are not backing up this chat"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -205,7 +205,7 @@ async fn who_becomes_the_owner_is_told_before_and_after() {
         account.unsubscribe(&GROUP.into(), &user.into(), now()).await.unwrap();
     }
     let chat = scene.page(&format!("/c/{GROUP}"), Some("Umember"), "en").await.body;
-    assert!(chat.contains("Nobody backs up this chat") && chat.contains(ownerless), "{chat}");
+    assert!(chat.contains("Nobody is backing up this chat") && chat.contains(ownerless), "{chat}");
     let begun = send(&scene, "Umember", &[("action", "subscribe")]).await;
     assert!(begun.location().ends_with("?done=owner"), "{}", begun.location());
     let page = scene.page(begun.location(), Some("Umember"), "en").await.body;

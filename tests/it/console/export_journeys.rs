@@ -73,7 +73,7 @@ async fn a_member_follows_an_export_and_saves_it() {
     let kept = "return window.same && document.activeElement.matches('.cards button')";
     assert_eq!(browser.script(kept).await, json!(true));
     let said = browser.script(SAID).await;
-    assert!(said.as_str().unwrap().starts_with("Table Messages: 144, "), "{said}");
+    assert!(said.as_str().unwrap().starts_with("Table Messages: 144 ("), "{said}");
     is_fine(&browser, "an export that is prepared").await;
 
     browser.script("document.querySelector('.cards a.main').click()").await;

@@ -58,7 +58,7 @@ async fn an_export_is_prepared_saved_and_deleted() {
     // A second press of the button is no error.
     assert_eq!(scene.post(&list, "Umember", &form, &[]).await.status, StatusCode::SEE_OTHER);
     let page = scene.page(&list, Some("Umember"), "en").await.body;
-    assert!(page.contains("Nothing is prepared"), "{page}");
+    assert!(page.contains("No prepared exports yet"), "{page}");
     let wrong = [("csrf", "csrf-Umember"), ("from", "2024-03-05"), ("to", "2024-03-01")];
     let refused = scene.post(&format!("/c/{GROUP}/export"), "Umember", &wrong, &[]).await;
     assert_eq!(refused.status, StatusCode::BAD_REQUEST);
@@ -67,7 +67,7 @@ async fn an_export_is_prepared_saved_and_deleted() {
     let refused = scene.post(&format!("/c/{GROUP}/export"), "Umember", &unknown, &[]).await;
     assert_eq!(refused.status, StatusCode::BAD_REQUEST);
     let page = scene.page(&list, Some("Umember"), "en").await.body;
-    assert!(page.contains("Nothing is prepared"), "{page}");
+    assert!(page.contains("No prepared exports yet"), "{page}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -82,7 +82,7 @@ async fn an_export_is_for_its_owner_alone() {
     for user in ["Uadmin", "Uowner"] {
         assert_eq!(scene.page(&path, Some(user), "en").await.status, StatusCode::NOT_FOUND);
         let others = scene.page(&list, Some(user), "en").await.body;
-        assert!(others.contains("Nothing is prepared"), "{user}: {others}");
+        assert!(others.contains("No prepared exports yet"), "{user}: {others}");
     }
     let form = [("csrf", "csrf-Uowner"), ("export", path.split('/').rev().nth(1).unwrap())];
     scene.post(&list, "Uowner", &form, &[]).await;

@@ -47,7 +47,7 @@ async fn what_needs_attention_is_said_with_the_way_to_it() {
     assert!(page.contains("the storage of those who back up this chat is full."), "{page}");
     assert!(page.contains(&format!("href=\"/c/{GROUP}/settings\"")), "{page}");
     let settings = scene.page(&format!("/c/{GROUP}/settings"), Some("Umember"), "en").await.body;
-    for text in ["Backup is paused:", "You do not back up this chat."] {
+    for text in ["Backup is paused:", "You are not backing up this chat."] {
         assert!(settings.contains(text), "{text}: {settings}");
     }
     let account = scene.open("/console/account").await.body;
@@ -89,7 +89,10 @@ async fn what_needs_attention_is_said_with_the_way_to_it() {
     assert!(page.contains("If you back up this chat, new messages are kept as soon as"), "{page}");
     scene.store.accounts().subscribe(&GROUP.into(), &"Uowner".into(), now()).await.unwrap();
     let page = settings().await;
-    assert!(page.contains("You back up this chat: new messages are kept as soon as"), "{page}");
+    assert!(
+        page.contains("You are backing up this chat: new messages are kept as soon as"),
+        "{page}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

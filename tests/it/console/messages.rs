@@ -173,7 +173,7 @@ async fn an_export_shows_that_it_works_and_ends() {
         shows(&browser, "return document.querySelector('[data-do=save]').hidden", &json!(false))
             .await;
         let told = browser.script("return document.querySelector('.told').textContent").await;
-        assert!(told.as_str().unwrap().starts_with("Done. Messages: 144, "), "{format}: {told}");
+        assert!(told.as_str().unwrap().starts_with("Done. Messages: 144 ("), "{format}: {told}");
         is_fine(&browser, "a finished export").await;
         let name = browser.script("return document.querySelector('[data-do=save]').download").await;
         assert_eq!(name, format!("週末讀書會 Readers.{format}"));
@@ -196,25 +196,10 @@ async fn refusals_are_pages_in_the_language_of_the_visitor() {
         [("CHATKEEP_RATE_LIMIT_PER_MINUTE", minute), ("CHATKEEP_RATE_LIMIT_BURST", burst)];
     let scene = Scene::with(&settings).await;
     for (method, path, status, text) in [
-        (
-            Method::GET,
-            format!("/c/{GROUP}/nothing"),
-            StatusCode::NOT_FOUND,
-            "There is no such page",
-        ),
-        (
-            Method::GET,
-            "/console/nothing".to_owned(),
-            StatusCode::NOT_FOUND,
-            "There is no such page",
-        ),
-        (Method::GET, "/consle".to_owned(), StatusCode::NOT_FOUND, "There is no such page"),
-        (
-            Method::POST,
-            "/console".to_owned(),
-            StatusCode::METHOD_NOT_ALLOWED,
-            "There is no such page",
-        ),
+        (Method::GET, format!("/c/{GROUP}/nothing"), StatusCode::NOT_FOUND, "Page not found"),
+        (Method::GET, "/console/nothing".to_owned(), StatusCode::NOT_FOUND, "Page not found"),
+        (Method::GET, "/consle".to_owned(), StatusCode::NOT_FOUND, "Page not found"),
+        (Method::POST, "/console".to_owned(), StatusCode::METHOD_NOT_ALLOWED, "Page not found"),
         (Method::POST, "/console/sign-out".to_owned(), StatusCode::BAD_REQUEST, "does not work"),
     ] {
         let page = scene.browse(method, &path, "en").await;

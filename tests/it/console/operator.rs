@@ -54,7 +54,7 @@ async fn to_everybody_else_there_is_no_such_page() {
         let refused = opened(scene, PATH, user).await;
         assert_eq!(refused, opened(scene, "/console/operator/nothing", user).await, "{user:?}");
         assert_eq!(refused.0, StatusCode::NOT_FOUND);
-        assert!(refused.1.contains("There is no such page"), "{}", refused.1);
+        assert!(refused.1.contains("Page not found"), "{}", refused.1);
         assert_eq!(scene.stack.line.calls().len(), calls, "LINE is not asked for {user:?}");
         if let Some(user) = user {
             assert!(!scene.page("/console", Some(user), "en").await.body.contains(&link), "{user}");

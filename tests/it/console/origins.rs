@@ -88,7 +88,7 @@ async fn replies_tell_what_gave_them_to_those_who_may_know() {
     assert!(!ruled.contains("assistant/rules"), "{ruled}");
     change(RuleChange::Remove(&rule)).await;
     let page = scene.page(&path, Some("Uadmin"), "en").await.body;
-    assert!(row(&page, "ruled").contains("removed since"), "{}", row(&page, "ruled"));
+    assert!(row(&page, "ruled").contains("has since been deleted"), "{}", row(&page, "ruled"));
     // A reply that is gone has no origin.
     scene.store.messages().ingest(&[unsent(GROUP, "welcome", LATE + 1)], at(LATE)).await.unwrap();
     let page = scene.page(&path, Some("Uadmin"), "en").await.body;

@@ -251,13 +251,13 @@ async fn a_search_marks_its_words_and_leads_to_their_context() {
     for (wrong, sentence) in [
         ("before:2024-99-99", "A date is not valid"),
         ("message&from=x", "A date is not valid"),
-        ("message+after:2024-03-02+before:2024-03-01", "This search leaves no time"),
-        ("message+after:2024-03-02&to=2024-02-01", "This search leaves no time"),
-        ("type:photo", "Nothing is of that type: text, image"),
+        ("message+after:2024-03-02+before:2024-03-01", "No time is left to search"),
+        ("message+after:2024-03-02&to=2024-02-01", "No time is left to search"),
+        ("type:photo", "There is no such type. Use text, image"),
         ("has:links", "has: takes link or media."),
-        ("%22open", "A quotation mark is not closed."),
-        ("%22%22", "This search has no words."),
-        ("from:", "Nothing follows from:"),
+        ("%22open", "A quotation mark is not closed. Add"),
+        ("%22%22", "This search has no words. Enter"),
+        ("from:", "from: needs something after it."),
         ("-before:2024-01-01", "before: cannot be excluded"),
         (long.as_str(), "can have 200 characters at most"),
         ("message&cursor=x", "This page of results belongs to another search."),
@@ -266,7 +266,7 @@ async fn a_search_marks_its_words_and_leads_to_their_context() {
         assert!(page.contains(sentence), "{wrong}: {page}");
     }
     let apart = scene.open(&search("%E6%8A%95%E5%BD%B1%E6%A9%9F+number")).await.body;
-    assert!(apart.contains("No message contains all of it"), "{apart}");
+    assert!(apart.contains("No message matches the whole search"), "{apart}");
     assert!(apart.contains("<h2 class=\"count\">Related messages</h2>"), "{apart}");
     // Filters need no words.
     for (filters, found) in [

@@ -131,8 +131,8 @@ async fn who_has_a_name_that_nobody_sees_is_shown_and_erased_all_the_same() {
     let chat = format!("/c/{GROUP}");
     let unseen = |page: &str| names.into_iter().any(|(_, name)| page.contains(name));
     for (path, shown) in [
-        ("/console", "Chat without a name"),
-        ("/console/account/keys/new", "Chat without a name"),
+        ("/console", "Unnamed chat"),
+        ("/console/account/keys/new", "Unnamed chat"),
         (&*chat, "Unknown user"),
         (&format!("{chat}/people"), "Unknown user"),
         (&format!("{chat}/people?show=guests"), "Unknown user"),
@@ -155,7 +155,7 @@ async fn who_has_a_name_that_nobody_sees_is_shown_and_erased_all_the_same() {
     let begun = scene.post(&person, "Uowner", &form("unknown user"), &[]).await;
     assert_eq!(begun.status, StatusCode::SEE_OTHER, "{}", begun.body);
     let own = format!("/console/my-data/chats/{GROUP}");
-    let begun = scene.post(&own, "Uowner", &form("Chat without a name"), &[]).await;
+    let begun = scene.post(&own, "Uowner", &form("Unnamed chat"), &[]).await;
     assert_eq!(begun.status, StatusCode::SEE_OTHER, "{}", begun.body);
 }
 

@@ -114,7 +114,7 @@ async fn a_job_is_for_whom_it_is_and_leads_back_to_this_service() {
     }
     let none = scene.page(&format!("/c/{GROUP}/jobs/job_none"), Some("Uowner"), "en").await;
     assert_eq!(none.status, StatusCode::NOT_FOUND);
-    assert!(none.body.contains("There is no such page"), "{}", none.body);
+    assert!(none.body.contains("Page not found"), "{}", none.body);
     let settings = format!("/c/{GROUP}/settings");
     let leads_to =
         |page: &str, to: &str| page.contains(&format!("<a class=\"button\" href=\"{to}\""));

@@ -219,7 +219,7 @@ async fn a_table_out_and_in_again_changes_nothing() {
     for table in [file.body.as_str(), &browser] {
         let page = send(&scene, &import, "Uadmin", &[("csv", table)]).await;
         assert_eq!(page.status, StatusCode::OK, "{}", page.body);
-        for part in ["6 as before", "All these rules are there already."] {
+        for part in ["6 unchanged", "All these rules are there already."] {
             assert!(page.body.contains(part), "{part}: {}", page.body);
         }
         assert!(!page.body.contains("name=\"confirmed\"") && !page.body.contains("<script>alert"));
@@ -255,7 +255,7 @@ async fn an_import_is_all_or_nothing() {
         "3 not possible",
         "Nothing was imported. Correct 3 rows",
         "Answer: Please fill this in.",
-        "Row 2 is about the same rule.",
+        "Row 2 is for the same rule.",
         "Keywords: Please add at least one keyword.",
         "Row 5",
     ] {
@@ -299,7 +299,7 @@ async fn a_trial_tells_what_each_mode_answers_and_why() {
         page.body
     };
     let exact = tried("Opening hours?").await;
-    assert!(exact.contains("A rule answers.") && exact.contains("Needs the plan"), "{exact}");
+    assert!(exact.contains("A rule answers.") && exact.contains("Needs the “Pro” plan"), "{exact}");
     assert_eq!(exact.matches("It has the keyword “opening hours”").count(), 3, "{exact}");
     assert!(exact.contains("<mark>opening hours</mark>"), "{exact}");
     let typo = tried("opning huors").await;

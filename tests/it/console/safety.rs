@@ -94,7 +94,7 @@ async fn no_address_has_the_character_that_databases_refuse() {
     for route in routes() {
         for path in route.with_nul() {
             if route.opens {
-                refused(&path, StatusCode::NOT_FOUND, "There is no such page").await;
+                refused(&path, StatusCode::NOT_FOUND, "Page not found").await;
             }
             if route.posts {
                 let form = [("csrf", "csrf-Uowner")];

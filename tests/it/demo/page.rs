@@ -61,7 +61,7 @@ async fn a_person_chats_on_the_page() {
     shows(&browser, "return document.querySelector('#usage').textContent", "messages").await;
     // The owner cannot leave; anybody else can, and unsends only what is theirs.
     shows(&browser, "return document.querySelector('#leave').disabled.toString()", "true").await;
-    shows(&browser, "return document.querySelector('#phone').textContent", "stays").await;
+    shows(&browser, "return document.querySelector('#phone').textContent", "cannot leave").await;
     let foreign = "return document.querySelectorAll('.row:not(.mine) .unsend').length.toString()";
     assert_eq!(browser.script(foreign).await, "0");
     browser.script("[...document.querySelectorAll('.mine .unsend')].at(-1).click()").await;

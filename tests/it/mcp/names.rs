@@ -97,7 +97,7 @@ async fn other_names_lead_to_candidates() {
             json!({"channelId": "family", "senderId": "Ann"}),
             "did you mean \"Ann Lee\" U0",
         ),
-        ("get_messages", json!({"channelId": "C3", "senderId": "Bo"}), "get_members lists both"),
+        ("get_messages", json!({"channelId": "C3", "senderId": "Bo"}), "get_members lists members"),
     ] {
         let answer = models.call(tool, arguments.clone()).await;
         let refusal = answer.refusal();
@@ -129,6 +129,22 @@ async fn names_in_a_query_lead_to_candidates() {
     let nobody = models.call_as("ck_messages", "search_messages", asked).await;
     assert!(nobody.given().get("didYouMean").is_none(), "{}", nobody.given());
     assert!(nobody.text().contains("Nobody is called \"Ann\"."), "{}", nobody.text());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_query_tells_when_a_name_in_it_is_that_of_several_people() {
+    let models = named().await;
+    let hints = async || {
+        let answer = models.call("search_messages", json!({"query": "hi from:bo"})).await;
+        answer.given().get("hints").cloned()
+    };
+    models.keep(&[message("m1", BO, "2026-01-02T03:04:05Z", "hi")]).await;
+    assert_eq!(hints().await, None, "the other one wrote nothing");
+    models.keep(&[message_in("C2", "n1", "Ubo2", "2026-01-05T00:00:00Z", "hi")]).await;
+    let told = format!(
+        "from:\"bo\" is 2 people, counted together: {BO}, Ubo2. senderId takes one of them."
+    );
+    assert_eq!(hints().await, Some(json!([told])));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

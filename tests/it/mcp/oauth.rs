@@ -322,7 +322,7 @@ async fn what_is_wrong_is_refused_where_it_belongs() {
         // Nobody is redirected without having seen where to.
         let page = scene.page(&scene.asking(&client, &[change])).await;
         assert_eq!((page.status, page.location()), (StatusCode::BAD_REQUEST, None), "{change:?}");
-        assert!(page.body.contains("Helper cannot read your chats"), "{}", page.body);
+        assert!(page.body.contains("“Helper” cannot read your chats"), "{}", page.body);
         let back = link_of(&page.body);
         assert!(back.starts_with(BACK), "{change:?}: {back}");
         assert_eq!(parameter(&back, "error"), code, "{change:?}");
@@ -435,7 +435,7 @@ async fn a_program_may_describe_itself_at_its_address() {
     let scene = Scene::new(&[("CHATKEEP_LOGIN_ALLOW_PRIVATE_CLIENTS", "true")]).await;
     let client = described(|_| {}).await;
     let page = scene.page(&scene.asking(&client, &[])).await;
-    assert!(page.body.contains("Allow Described to read your chats?"), "{}", page.body);
+    assert!(page.body.contains("Allow “Described” to read your chats?"), "{}", page.body);
     let tokens = scene.let_in(&client).await;
     assert_eq!(scene.reads(&tokens["access_token"]).await, StatusCode::OK);
     let impostor = described(|document| document["client_id"] = json!(client)).await;

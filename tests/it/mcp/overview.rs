@@ -358,7 +358,7 @@ async fn an_answer_of_long_texts_is_short_and_marked() {
     );
     assert_eq!(given["totals"]["questions"], 200, "nobody else wrote");
     assert_eq!(given["totals"]["asked"], 200);
-    let told = "\nQuestions after which nobody else wrote, 200 of 200:\n";
+    let told = " after which nobody else wrote, 200 of 200:\n";
     assert!(answer.text().contains(told), "{}", answer.text());
     assert_eq!(given["truncated"], true, "texts are cut");
     assert!(given["mentions"][0]["cut"].as_u64().unwrap() > 700, "{given}");
@@ -390,7 +390,8 @@ async fn questions_after_which_others_wrote_are_counted() {
     let answer = models.call("get_overview", json!({"channelId": CHANNEL})).await;
     let totals = &answer.given()["totals"];
     assert_eq!((&totals["asked"], &totals["questions"]), (&json!(2), &json!(0)));
-    let told = "\nQuestions after which nobody else wrote, 0 of 2.";
+    let told = "\nQuestions (with ? or the particle of one: 嗎, か, ไหม) after which nobody else wrote, 0 \
+                of 2.";
     assert!(answer.text().contains(told), "{}", answer.text());
 }
 

@@ -122,6 +122,26 @@ async fn long_answers_are_cut_and_go_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_text_that_is_too_long_is_read_on() {
+    let long = |n: usize| format!("{n} {}", "日本語".repeat(4_000));
+    let models = filled(1, long).await;
+    let (mut read, mut from) = (String::new(), 0);
+    loop {
+        let asked = json!({"message": "m0000", "before": 0, "after": 0, "textFrom": from});
+        let answer = models.call("get_context", asked).await;
+        let row = &answer.given()["messages"][0];
+        let text = row["text"].as_str().unwrap();
+        read += text.trim_matches('…');
+        let Some(left) = row.get("cut") else { break };
+        from = long(0).chars().count() - usize::try_from(left.as_u64().unwrap()).unwrap();
+        let hint = format!("[{left} characters more: get_context with textFrom {from}]");
+        assert!(answer.text().contains(&hint), "{}", answer.text());
+    }
+    assert_eq!(read, long(0));
+    assert_eq!(from, 10_000);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_search_goes_through_all_it_finds() {
     let long = |n: usize| format!("{} needle {n} {}", "前".repeat(300), "後".repeat(300));
     let models = filled(90, long).await;

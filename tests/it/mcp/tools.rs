@@ -471,15 +471,15 @@ async fn errors_say_what_to_do_next() {
         (
             "get_messages",
             json!({"channelId": CHANNEL, "senderId": "Aiko"}),
-            "senderId \"Aiko\" is nobody's userId or name here: get_members lists both",
+            "senderId \"Aiko\" is nobody's userId or name here: get_members lists members",
         ),
-        ("search_messages", json!({"query": "x", "senderId": "Aiko"}), "get_members lists both"),
+        ("search_messages", json!({"query": "x", "senderId": "Aiko"}), "get_members lists members"),
         (
             "search_messages",
             json!({"query": "x", "channelId": "Cnone", "senderId": "Aiko"}),
             "call list_channels",
         ),
-        ("search_messages", json!({"query": " "}), "query must be 1 to 200 characters"),
+        ("search_messages", json!({"query": " "}), "query is empty: from:NAME"),
         ("search_messages", json!({"query": "type:song"}), "query: "),
         ("list_channels", json!({"cursor": cursor}), "without cursor"),
     ] {

@@ -9,6 +9,7 @@ use super::{Fixture, at, delete_before, item, on_both, said};
 on_both!(
     before_anybody_subscribes_nothing_is_kept,
     subscribing_again_ends_the_gap,
+    changes_of_a_channel_are_bounded,
     the_bot_comes_and_goes_in_any_order,
     gaps_are_asked_for_by_time,
     an_outage_is_what_passed_between_two_beats,
@@ -145,6 +146,37 @@ async fn subscribing_again_ends_the_gap(fixture: Fixture) {
     assert_eq!(told(&gaps(&fixture, "C1").await), expected);
     let coverage = fixture.store.messages().coverage(&"C1".into(), None).await.unwrap();
     assert_eq!((coverage.since, coverage.gaps.len()), (Some(at(10)), 3));
+}
+
+async fn changes_of_a_channel_are_bounded(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 10).await;
+    unsubscribe(&fixture, "U1", 20).await;
+    // As the program of before left them: subscribed for a second, again and again.
+    let changes: Vec<_> = (100..2_100)
+        .flat_map(|n| [(n * 10, "subscribed"), (n * 10 + 1, "unsubscribed")])
+        .map(|(seconds, kind)| format!("('C1', {}, '{kind}')", at(seconds).millis()))
+        .collect();
+    let insert = "INSERT INTO coverage_changes (channel_id, at, kind) VALUES";
+    fixture.run(&format!("{insert} {}", changes.join(", "))).await;
+    fixture.subscribe("C1", "U1", 30_000).await;
+    let rows = async || {
+        let count = "SELECT COUNT(*) FROM coverage_changes WHERE kind <> 'bot_joined'";
+        fixture.value(count).await.parse::<usize>().unwrap()
+    };
+    assert!((990..=1_000).contains(&rows().await), "{} rows", rows().await);
+    // A longer time of backup is told for ever.
+    unsubscribe(&fixture, "U1", 40_000).await;
+    for n in 0..5 {
+        fixture.subscribe("C1", "U1", 50_000 + n * 10).await;
+        unsubscribe(&fixture, "U1", 50_001 + n * 10).await;
+    }
+    assert!(rows().await <= 1_000, "{} rows", rows().await);
+    let found = gaps(&fixture, "C1").await;
+    let begins = |time: i64| found.iter().any(|gap| gap.from == at(time));
+    let ends = |time: i64| found.iter().any(|gap| gap.to == Some(at(time)));
+    assert!(begins(20) && ends(30_000) && begins(40_000), "{:?}", told(&found));
+    assert_eq!(told(&found).last(), Some(&("unsubscribed", 50_041, None)));
 }
 
 async fn what_comes_after_its_subscription_is_missing(fixture: Fixture) {

@@ -169,6 +169,10 @@ async fn undo(fixture: &Fixture, import: ImportId) -> (Vec<String>, i64) {
         let removed = fixture.store.imports().undo_import(&record, 1, at(90)).await.unwrap();
         ids.extend(removed.messages.into_iter().map(|id| id.as_str().to_owned()));
         bytes += removed.bytes;
+        let listed = fixture.store.imports().import_record(import).await.unwrap().unwrap();
+        assert_eq!(listed.undone_at, Some(at(90)));
+        let is_known_to_end = record.undo_ended_at.is_some() || removed.last;
+        assert_eq!(listed.undo_ended_at, is_known_to_end.then(|| at(90)));
         if removed.last {
             return (ids, bytes);
         }
@@ -220,8 +224,6 @@ async fn undoing_an_import_removes_what_it_added(fixture: Fixture) {
         let kept = fixture.store.messages().message(&channel, &id.into()).await.unwrap();
         assert_eq!(kept.is_some(), there, "{id}");
     }
-    let undone = fixture.store.imports().import_record(first).await.unwrap().unwrap();
-    assert_eq!(undone.undone_at, Some(at(90)));
     assert_eq!(undo(&fixture, first).await, (Vec::new(), 0));
     // It may be imported again, also a message that its sender had unsent; erased ones may not.
     let again = begun(&fixture, None).await;

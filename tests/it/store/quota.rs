@@ -11,6 +11,7 @@ on_both!(
     a_raised_plan_resumes_and_closes_the_gap,
     one_subscriber_with_room_is_enough,
     skipped_messages_are_counted_once,
+    rows_of_skipped_messages_go,
     the_baseline_counts_for_nobody_who_came_later,
     cancelling_gives_back_and_resumes_other_channels,
     the_last_subscription_ends_the_pause_with_it,
@@ -102,6 +103,27 @@ async fn skipped_messages_are_counted_once(fixture: Fixture) {
     fixture.keep(&[unsent("C1", "a", 45), said("C1", "b", 39, "y0")], 52).await;
     let gaps = fixture.store.messages().gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
     assert_eq!((gaps.len(), gaps[0].skipped), (1, Some(2)));
+}
+
+async fn rows_of_skipped_messages_go(fixture: Fixture) {
+    prepared(&fixture).await;
+    fill(&fixture, "C1", 0).await;
+    let rows = async || {
+        let count = "SELECT COUNT(*) FROM messages WHERE message_id IN ('a', 'b', 'c')";
+        fixture.value(count).await
+    };
+    fixture.keep(&[said("C1", "a", 40, "x"), said("C1", "b", 41, "y")], 50).await;
+    fixture.keep(&[unsent("C1", "b", 45), said("C1", "c", 42, "z")], 60).await;
+    let messages = fixture.store.messages();
+    assert_eq!(messages.purge_skipped(at(50)).await.unwrap(), 0, "not old enough");
+    assert_eq!(messages.purge_skipped(at(51)).await.unwrap(), 1, "what was unsent stays away");
+    assert_eq!(rows().await, "2");
+    delete_before(&fixture.store, &"C1".into(), at(60), at(70)).await;
+    assert_eq!(rows().await, "1", "c arrived later");
+    delete_before(&fixture.store, &"C1".into(), at(61), at(71)).await;
+    assert_eq!(rows().await, "0");
+    let gaps = messages.gaps(&"C1".into(), Some(at(20)), None).await.unwrap();
+    assert_eq!(gaps.iter().filter_map(|gap| gap.skipped).sum::<i64>(), 3, "it is told for ever");
 }
 
 async fn the_baseline_counts_for_nobody_who_came_later(fixture: Fixture) {

@@ -266,6 +266,13 @@ async fn an_import_is_undone_by_its_number(parts: Parts) {
     assert!(undone.stderr.contains("8 messages removed"), "{}", undone.stderr);
     assert!(!named().await);
     store.close().await;
+    let again = home.run(&["import", "undo", "1"]).await.succeeded();
+    assert!(
+        again.stderr.contains("0 messages removed, 0 bytes freed (already"),
+        "{}",
+        again.stderr
+    );
+    assert!(home.run(&["import", "list"]).await.succeeded().stdout.contains("  undone  "));
     assert_eq!((home.export("after.jsonl").await, home.counters().await), (before, counters));
     home.run(&["import", "undo", "2"]).await.ended(1);
     assert_eq!(home.import(&file, &zone).await.succeeded().count("stored"), 8);

@@ -12,6 +12,7 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Connection as _, query, query_scalar};
 
 use super::dead;
+use super::housekeeping::DueCheckpoint;
 use super::ops::{Group, RoutedMessage};
 use super::schema::{BUSY_TIMEOUT, stream_code};
 use super::state::Changes;
@@ -230,10 +231,18 @@ async fn tidy(conn: &mut SqliteConnection, before: i64) -> Result<bool, sqlx::Er
     Ok(forgotten.rows_affected() == ID_PURGE_BATCH.unsigned_abs())
 }
 
-/// Frees every free page and truncates the WAL unless there are readers, so that handled messages do
-/// not remain on disk.
-pub(super) async fn checkpoint_wal(conn: &mut SqliteConnection) -> Result<(), sqlx::Error> {
-    query("PRAGMA incremental_vacuum").execute(&mut *conn).await?;
+/// Frees free pages, all of them where nobody waits, and truncates the WAL unless there are readers, so
+/// that handled messages do not remain on disk.
+pub(super) async fn checkpoint_wal(
+    conn: &mut SqliteConnection,
+    due: DueCheckpoint,
+) -> Result<(), sqlx::Error> {
+    let free = match due {
+        DueCheckpoint::Idle => "PRAGMA incremental_vacuum",
+        // Of what a large backlog leaves, `tidy` frees more with each round.
+        DueCheckpoint::Busy => "PRAGMA incremental_vacuum(1024)",
+    };
+    query(free).execute(&mut *conn).await?;
     // A reader may take long, and all publishers would wait for it.
     query("PRAGMA busy_timeout = 0").execute(&mut *conn).await?;
     let done = query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut *conn).await;

@@ -1,5 +1,5 @@
 //! Schedule of the housekeeping of the bus file: deletion of old ids, release of free pages, and the
-//! WAL checkpoint once nothing else happens.
+//! WAL checkpoint: once nothing else happens, and every half minute in which something does.
 
 use std::time::Duration;
 
@@ -14,6 +14,19 @@ const SWEEP: Duration = Duration::from_millis(5);
 /// Number of rounds without other work before the WAL checkpoint.
 const IDLE_ROUNDS: u32 = 10;
 
+/// Longest time for which what was written stays in the WAL, where nothing may be left of a message
+/// after about a minute.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// Due WAL checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DueCheckpoint {
+    /// Nothing else happens: it may take its time.
+    Idle,
+    /// Others wait for it.
+    Busy,
+}
+
 /// Schedule of the process that serves the bus file. Any other process that has the file open has
 /// none: it never wakes for housekeeping.
 #[derive(Debug)]
@@ -22,12 +35,14 @@ pub(super) struct Housekeeping {
     next: Option<Instant>,
     /// Rounds since the last other work; [`IDLE_ROUNDS`] once the checkpoint is done.
     idle: u32,
+    /// Time of the first work since the last checkpoint.
+    written_since: Option<Instant>,
 }
 
 impl Housekeeping {
     /// Creates the schedule; `serves` tells whether this process serves the bus file.
     pub(super) fn new(serves: bool) -> Self {
-        Self { next: serves.then(|| Instant::now() + INTERVAL), idle: 0 }
+        Self { next: serves.then(|| Instant::now() + INTERVAL), idle: 0, written_since: None }
     }
 
     /// Returns the earlier one of the next round and `other`; `None` when neither is to come.
@@ -51,17 +66,26 @@ impl Housekeeping {
     }
 
     /// Notes other work.
-    pub(super) fn note_work(&mut self) {
+    pub(super) fn note_work(&mut self, now: Instant) {
         self.idle = 0;
+        self.written_since.get_or_insert(now);
     }
 
-    /// Notes a round without other work; `true` when the WAL checkpoint is due.
-    pub(super) fn note_idle(&mut self) -> bool {
-        if self.idle < IDLE_ROUNDS {
-            self.idle += 1;
-            return self.idle == IDLE_ROUNDS;
-        }
-        false
+    /// Notes a round without other work.
+    pub(super) const fn note_idle(&mut self) {
+        self.idle = self.idle.saturating_add(1);
+    }
+
+    /// Returns the WAL checkpoint that is due after a round, and takes it for done.
+    pub(super) fn due_checkpoint(&mut self, now: Instant) -> Option<DueCheckpoint> {
+        let is_old = self.written_since.is_some_and(|since| now - since >= LONGEST);
+        let due = match self.idle {
+            IDLE_ROUNDS => DueCheckpoint::Idle,
+            0..IDLE_ROUNDS if is_old => DueCheckpoint::Busy,
+            _ => return None,
+        };
+        self.written_since = None;
+        Some(due)
     }
 }
 
@@ -96,11 +120,37 @@ mod tests {
     #[test]
     fn the_checkpoint_is_due_once_after_idle_rounds() {
         let mut housekeeping = Housekeeping::new(true);
-        let due =
-            |housekeeping: &mut Housekeeping| (0..30).filter(|_| housekeeping.note_idle()).count();
-        assert_eq!(due(&mut housekeeping), 1);
-        assert_eq!(due(&mut housekeeping), 0);
-        housekeeping.note_work();
-        assert_eq!(due(&mut housekeeping), 1);
+        let now = Instant::now();
+        let due = |housekeeping: &mut Housekeeping| -> Vec<_> {
+            let round = |_| {
+                housekeeping.note_idle();
+                housekeeping.due_checkpoint(now)
+            };
+            (0..30).filter_map(round).collect()
+        };
+        assert_eq!(due(&mut housekeeping), [DueCheckpoint::Idle]);
+        assert_eq!(due(&mut housekeeping), []);
+        housekeeping.note_work(now);
+        assert_eq!(due(&mut housekeeping), [DueCheckpoint::Idle]);
+    }
+
+    /// One event in nine seconds put the checkpoint off for hours, and texts that were taken back
+    /// stayed on disk as long.
+    #[test]
+    fn a_checkpoint_is_due_in_each_half_minute_with_work() {
+        let mut housekeeping = Housekeeping::new(true);
+        let start = Instant::now();
+        let mut due = Vec::new();
+        for second in 0..100 {
+            let now = start + Duration::from_secs(second);
+            if second % 9 == 0 {
+                housekeeping.note_work(now);
+            } else {
+                housekeeping.note_idle();
+            }
+            due.extend(housekeeping.due_checkpoint(now).map(|due| (second, due)));
+        }
+        let busy = |second| (second, DueCheckpoint::Busy);
+        assert_eq!(due, [busy(30), busy(66)]);
     }
 }

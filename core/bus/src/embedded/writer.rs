@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::commit::{self, Written};
 use super::file::BusFile;
-use super::housekeeping::Housekeeping;
+use super::housekeeping::{DueCheckpoint, Housekeeping};
 use super::ops::{Group, Op, RoutedMessage, Waiting, send_reply};
 use super::state::Changes;
 use super::{Shared, consumers, schema};
@@ -182,10 +182,14 @@ impl Writer {
         if matches!(&result, Ok(written) if written.more_to_forget) {
             self.housekeeping.continue_soon();
         }
+        let (is_round, now) = (group.forget_before.is_some(), Instant::now());
         if group.size() > 0 || !group.changes.finished.is_empty() {
-            self.housekeeping.note_work();
-        } else if group.forget_before.is_some() && self.housekeeping.note_idle() {
-            self.scrub_when_quiet().await;
+            self.housekeeping.note_work(now);
+        } else if is_round {
+            self.housekeeping.note_idle();
+        }
+        if is_round && let Some(due) = self.housekeeping.due_checkpoint(now) {
+            self.scrub(due).await;
         }
         match result {
             Ok(written) => {
@@ -234,8 +238,8 @@ impl Writer {
         Ok(self.file.put_back(conn, done).await?)
     }
 
-    async fn scrub_when_quiet(&mut self) {
-        if let Err(error) = self.checkpoint_wal().await {
+    async fn scrub(&mut self, due: DueCheckpoint) {
+        if let Err(error) = self.checkpoint_wal(due).await {
             log_reason!(
                 warn,
                 Failure::new(&error, error.is_outage()),
@@ -244,9 +248,9 @@ impl Writer {
         }
     }
 
-    async fn checkpoint_wal(&mut self) -> Result<(), BusError> {
+    async fn checkpoint_wal(&mut self, due: DueCheckpoint) -> Result<(), BusError> {
         let mut conn = self.file.take(&self.shared).await?;
-        let done = commit::checkpoint_wal(&mut conn).await;
+        let done = commit::checkpoint_wal(&mut conn, due).await;
         Ok(self.file.put_back(conn, done).await?)
     }
 

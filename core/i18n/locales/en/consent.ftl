@@ -1,7 +1,7 @@
 ## Consent of a person to an app that reads for them
-consent-title = Allow { $name } to read your chats?
+consent-title = Allow “{ $name }” to read your chats?
 consent-person = You are signed in as { $person }.
-consent-asks = { $name } would be able to:
+consent-asks = “{ $name }” would be able to:
 consent-may-messages = read and search messages
 consent-may-media = see photos and open files
 consent-may-members = see who is in a chat
@@ -15,7 +15,7 @@ consent-place-own = an app on your own device
 consent-place-scheme = the app that opens links with { $scheme }
 consent-allow = Allow
 consent-deny = Don’t allow
-consent-unnamed = An app without a name
+consent-unnamed = An unnamed app
 
 ## Apps that a person allowed to read
 consents-title = Apps that may read for { $person }
@@ -28,7 +28,7 @@ consents-row = { $reach }, allowed since { $date }
 consents-none = None
 
 ## Request of an app that is refused
-consent-refused-title = { $name } cannot read your chats
+consent-refused-title = “{ $name }” cannot read your chats
 consent-refused-text = Its request is not valid ({ $why }). Nothing was allowed.
 consent-refused-report = Report this to the app
 consent-refused-place = The app chose its name itself. The link leads to { $place }; follow it only if that is where you came from.

@@ -2,7 +2,7 @@
 
 operator-line-title = LINE set-up
 operator-line-text = What LINE says about each bot, and what only you can see in its consoles.
-operator-line-checked = Asked on { $time }.
+operator-line-checked = Checked on { $time }.
 operator-line-fix = Set the webhook address
 operator-line-fix-text = LINE then sends the bot’s webhooks to { $address }.
 operator-line-again = Check again
@@ -10,7 +10,7 @@ operator-line-unset = The webhook address was not changed.
 operator-line-is-wrong = Wrong
 operator-line-is-unanswered = No answer
 operator-line-is-warning = Warning
-operator-line-is-look = Please look
+operator-line-is-look = Please check
 operator-line-is-fine = Fine
 
 ## Findings about the set-up of a bot
@@ -30,7 +30,7 @@ line-secret-other = The channel secret is not that of the channel { $channel }, 
 line-secret-swapped = The channel secret does not belong to the channel of the access token, but that of the bot “{ $bot }” does: they were mixed up.
 line-same-channel = The bot “{ $bot }” has an access token of the same channel: two bots cannot share one.
 line-bot-answers = Chat is off in the account, so the bot answers.
-line-people-answer = Chat is on in the account: people of the account can answer by hand beside the bot, and messages are not marked as read by themselves.
+line-people-answer = Chat is on in the account: people with access to the account can also answer by hand, and messages are not marked as read automatically.
 line-clock-right = The clock of this machine agrees with LINE’s.
 line-clock-ahead = The clock of this machine is { $seconds } seconds ahead of LINE’s.
 line-clock-behind = The clock of this machine is { $seconds } seconds behind LINE’s.
@@ -54,8 +54,8 @@ line-quota-unlimited =
        *[other] { $used } messages were sent this month; there is no limit.
     }
 line-quota-used-up = All { $limit } messages of this month were sent, so LINE refuses more until next month; replies still work.
-line-ask-redelivery = Is “Webhook redelivery” on? Otherwise messages are lost while chatkeep is away.
-line-ask-replies = Are automatic responses and the greeting message off? Otherwise LINE answers beside the bot.
+line-ask-redelivery = Is “Webhook redelivery” on? Otherwise messages are lost while chatkeep is down.
+line-ask-replies = Are automatic responses and the greeting message off? Otherwise LINE answers in addition to the bot.
 line-ask-groups = May the account join groups and multi-person chats? Otherwise nobody can invite it.
 line-unanswered = { $subject }: LINE did not answer ({ $why }).
 

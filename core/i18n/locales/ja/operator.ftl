@@ -45,9 +45,9 @@ line-webhook-refused = テストWebhookへの { $address } の応答はステー
 line-quota-left = 今月の{ $limit }通のうち{ $used }通を送信しました。
 line-quota-nearly-used = 今月の{ $limit }通のうち、すでに{ $used }通を送信しました。
 line-quota-unlimited = 今月は{ $used }通を送信しました。上限はありません。
-line-quota-used-up = 今月の{ $limit }通をすべて送信したため、LINEは来月まで送信を拒否します。応答メッセージは続けられます。
+line-quota-used-up = 今月の{ $limit }通をすべて送信したため、LINEは来月まで送信を拒否します。受け取ったメッセージへの返信は続けられます。
 line-ask-redelivery = 「Webhookの再送」はオンですか。オフの場合、chatkeepの停止中のメッセージは失われます。
-line-ask-replies = 応答メッセージとあいさつメッセージはオフですか。オンの場合、LINEもボットと並んで応答します。
+line-ask-replies = 応答メッセージとあいさつメッセージはオフですか。オンの場合、ボットとは別にLINEも応答します。
 line-ask-groups = グループ・複数人トークへの参加は許可されていますか。許可されていない場合、誰も招待できません。
 line-unanswered = { $subject }：LINEの応答がありません（{ $why }）。
 

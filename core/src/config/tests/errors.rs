@@ -69,6 +69,7 @@ fn errors_name_origin_key_and_what_is_allowed() {
         ),
         ("data = \"x\"\na = \nb = 1", None, "my.toml, line 2: "),
         ("[line]\n[line]", None, "my.toml, line 2: "),
+        ("data = \"a\"\ndata = \"hunter2\"", None, "my.toml, line 2: duplicate key data"),
     ];
     for (file, variable, expected) in cases {
         let found = error(file, variable.as_slice());

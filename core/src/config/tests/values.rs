@@ -42,6 +42,8 @@ fn blobs_are_a_folder_or_a_bucket() {
     for bad in ["ftp://x", "s3://", "s3://ab", "s3://-bucket", "s3://Bucket", " "] {
         assert!(blobs(bad).is_err(), "{bad}");
     }
+    let short = blobs("s3://ab").unwrap_err().to_string();
+    assert!(short.contains("3 to 63 lower-case letters"), "{short}");
 }
 
 #[test]

@@ -63,6 +63,8 @@ pub struct ImportRecord {
     pub files: i64,
     /// Start time of its undo.
     pub undone_at: Option<Timestamp>,
+    /// End time of its undo; `None` while it runs, and when it was interrupted.
+    pub undo_ended_at: Option<Timestamp>,
 }
 
 #[derive(sqlx_macros::FromRow)]
@@ -77,6 +79,7 @@ struct ImportRow {
     messages: i64,
     files: i64,
     undone_at: Option<i64>,
+    undo_ended_at: Option<i64>,
 }
 
 const BEGIN: &str = "
@@ -88,13 +91,15 @@ const FORGET: &str = "
     DELETE FROM imports WHERE import_id = $1 AND messages = 0 AND files = 0";
 const LIST: &str = "
     SELECT import_id, channel_id, form, file_name, time_zone, started_at, ended_at, messages, files,
-           undone_at
+           undone_at, undo_ended_at
     FROM imports
     WHERE (CAST($1 AS TEXT) IS NULL OR channel_id = $1)
       AND (CAST($2 AS BIGINT) IS NULL OR import_id = $2)
     ORDER BY import_id DESC";
 const UNDO: &str = "
     UPDATE imports SET undone_at = COALESCE(undone_at, $2) WHERE import_id = $1";
+const UNDO_END: &str = "
+    UPDATE imports SET undo_ended_at = COALESCE(undo_ended_at, $2) WHERE import_id = $1";
 const UNDONE: &str = "SELECT 1 FROM imports WHERE import_id = $1 AND undone_at IS NOT NULL";
 
 const FILES: &str = "
@@ -216,6 +221,7 @@ impl ImportStore<'_> {
         if removed.last {
             tx.execute(query(DROP_SENDERS).bind(channel.as_str())).await?;
             tx.execute(query(DROP_PEOPLE)).await?;
+            tx.execute(query(UNDO_END).bind(id).bind(now.millis())).await?;
         }
         tx.commit().await?;
         Ok(removed)
@@ -296,6 +302,7 @@ impl From<ImportRow> for ImportRecord {
             messages: row.messages,
             files: row.files,
             undone_at: row.undone_at.map(Timestamp::from_millis),
+            undo_ended_at: row.undo_ended_at.map(Timestamp::from_millis),
         }
     }
 }

@@ -21,7 +21,7 @@ use super::super::unknown_events::{forget_unknown, forget_unknown_of};
 use super::super::webhooks::delete_responses_in;
 use super::super::{MessageState, MessageStore, StoreError};
 use super::sql::BulkKey;
-use super::stray_edits::forget_stray_edits;
+use super::stray_edits::{forget_skipped, forget_stray_edits};
 use super::{lock_ledger, save_ledger};
 use crate::activity::Counted;
 use crate::query::{query, query_as};
@@ -155,6 +155,9 @@ pub(crate) async fn bar_removed(
         Some(user) => tx.execute(query(ERASE_PERSON).bind(c).bind(user.as_str()).bind(at)).await?,
         None => tx.execute(query(DELETED_BEFORE).bind(c).bind(at)).await?,
     };
+    if of.is_none() {
+        forget_skipped(tx, channel, before).await?;
+    }
     forget_stray_edits(tx, channel, of, before).await?;
     forget_unknown(tx, channel, before).await
 }

@@ -13,7 +13,7 @@ use super::super::unknown_events::forget_unknown;
 use super::super::{ChannelStore, StoreError};
 use super::lock_ledger;
 use super::removal::{ALL, BEFORE, DELETED_BEFORE, RemovalMode, Removed, remove};
-use super::stray_edits::forget_stray_edits;
+use super::stray_edits::{forget_skipped, forget_stray_edits};
 use crate::query::{query, query_as};
 
 const SET: &str = "UPDATE channels SET retention_days = $2 WHERE channel_id = $1";
@@ -166,6 +166,7 @@ impl ChannelStore<'_> {
         .await?;
         if let Some(before) = before.map(Timestamp::from_millis) {
             forget_stray_edits(&mut tx, channel, None, before).await?;
+            forget_skipped(&mut tx, channel, before).await?;
             forget_unknown(&mut tx, channel, before).await?;
         }
         if let Some(before) = before.filter(|_| !removed.messages.is_empty()) {

@@ -55,7 +55,10 @@ fn lists(output: &OverviewOutput) -> String {
     };
     let moves = |rows: &[MoveRow]| rows.iter().map(move_line).collect::<Vec<_>>();
     let files = output.by_type.get("file").copied().unwrap_or_default();
-    let open = format!("Questions after which nobody else wrote, {questions} of {asked}");
+    let open = format!(
+        "Questions (with ? or the particle of one: 嗎, か, ไหม) after which nobody else wrote, \
+         {questions} of {asked}"
+    );
     let links = format!("Links, in {links} messages to {hosts} hosts");
     [
         list(&format!("Mentions of the person, {mentions}"), &messages(&output.mentions)),

@@ -208,7 +208,7 @@ async fn a_comparison_lists_messages_and_switches() {
     assert_eq!(stale.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", stale.body);
     assert!(stale.body.contains("Somebody else changed this"), "{}", stale.body);
     let refused = post(&version, "semantic").await;
-    assert!(refused.body.contains("needs the plan"), "{}", refused.body);
+    assert!(refused.body.contains("needs the “Pro” plan"), "{}", refused.body);
     let switched = post(&version, "fuzzy").await;
     assert_eq!(
         (switched.status, switched.location()),

@@ -33,7 +33,7 @@ const OVERVIEW: [(&str, &str); 9] = [
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replies_that_were_not_given_are_told_with_their_reasons() {
     let scene = scene().await;
-    let told = "replies of the last 30 days were not given";
+    let told = "replies could not be sent in the last 30 days";
     assert!(!scene.open(&path("")).await.body.contains(told));
     for (event, reason) in [
         ("e1", ReplyFailureReason::ExpiredToken),
