@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use fluent_bundle::concurrent::FluentBundle;
 use fluent_bundle::{FluentArgs, FluentResource, FluentValue};
+use unicode_bidi::{BidiClass, bidi_class};
 
 use super::Language;
 
@@ -133,21 +134,10 @@ const ISOLATE: char = '\u{2068}';
 /// Mark after such a text.
 const END_OF_ISOLATE: char = '\u{2069}';
 
-/// Returns true if a text has letters that are written from right to left, or marks of that direction:
-/// blocks that Unicode keeps for them (`DerivedBidiClass.txt`).
+/// Returns true if a text has letters that are written from right to left, or marks of that direction.
 fn has_right_to_left(text: &str) -> bool {
     text.chars().any(|c| {
-        matches!(
-            c,
-            '\u{590}'..='\u{8ff}'
-                | '\u{200f}'
-                | '\u{202b}'
-                | '\u{202e}'
-                | '\u{fb1d}'..='\u{fdff}'
-                | '\u{fe70}'..='\u{fefe}'
-                | '\u{10800}'..='\u{10fff}'
-                | '\u{1e800}'..='\u{1efff}'
-        )
+        matches!(bidi_class(c), BidiClass::R | BidiClass::AL | BidiClass::RLE | BidiClass::RLO)
     })
 }
 

@@ -29,7 +29,7 @@ pub enum StoreError {
     Damaged(String),
     /// The URL of the database is invalid. It is not repeated: it may contain a password.
     #[error(
-        "the database address is no valid postgres:// URL, or has an option with an unknown value"
+        "the database address is not a valid postgres:// URL, or has an option of unknown value"
     )]
     BadUrl,
     /// A stored value has a form that this version does not write.

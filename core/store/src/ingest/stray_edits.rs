@@ -9,7 +9,7 @@ use super::super::db::Tx;
 use super::super::{MessageStore, StoreError};
 use crate::query::query;
 
-/// Maximum number of edits deleted in one transaction.
+/// Maximum number of rows of each kind that are deleted in one transaction.
 const BATCH: i64 = 500;
 
 /// Strays count for nothing and nobody sees them, so they are just deleted. An edit whose message
@@ -50,7 +50,8 @@ const PURGE_SKIPPED: &str = purge_skipped!("< $2");
 /// Those that an earlier version has written, without a time.
 const PURGE_TIMELESS: &str = purge_skipped!("IS NULL");
 
-/// Those of a channel: what arrived before a time was sent before it, and is not stored any more.
+/// Skipped messages of a channel: what arrived before a time was sent before it, and would not be stored
+/// any more.
 const FORGET_SKIPPED: &str = "
     DELETE FROM messages
     WHERE channel_id = $1 AND sent_at IS NULL AND skipped AND backed_up_at < $2";
