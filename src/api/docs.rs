@@ -1,6 +1,6 @@
 //! `/openapi.json` and the page `/docs` to browse it; everything the page needs is in the binary.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use axum::Router;
 use axum::body::Bytes;
@@ -10,7 +10,6 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use chatkeep_http::HttpError;
 use tracing::error;
-use utoipa::openapi::OpenApi;
 use utoipa_swagger_ui::Config;
 
 /// The page's own scripts and styles, nothing from elsewhere.
@@ -22,9 +21,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'u
 /// field for the address of another document.
 const PAGE: &str = include_str!("docs.html");
 
+/// The OpenAPI document, made when it is asked for first: most processes never are.
+static DOCUMENT: LazyLock<Result<Bytes, serde_json::Error>> =
+    LazyLock::new(|| crate::openapi().to_json().map(Bytes::from));
+
 /// Returns the documentation's routes.
-pub(super) fn router(document: &OpenApi) -> Router {
-    let json = Bytes::from(document.to_json().unwrap_or_default());
+pub(super) fn router() -> Router {
     let config = Config::from("/openapi.json")
         .try_it_out_enabled(true)
         // Stored in the browser only, so never part of an address or visible to another origin.
@@ -34,7 +36,7 @@ pub(super) fn router(document: &OpenApi) -> Router {
         .use_base_layout();
     let config = Arc::new(config);
     Router::new()
-        .route("/openapi.json", get(move || async move { json_answer(json) }))
+        .route("/openapi.json", get(|| async { document() }))
         .route("/docs", get(|| async { Redirect::permanent("/docs/") }))
         .route("/docs/", get(|| async { page() }))
         .route(
@@ -43,8 +45,17 @@ pub(super) fn router(document: &OpenApi) -> Router {
         )
 }
 
-fn json_answer(json: Bytes) -> Response {
-    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], json).into_response()
+fn document() -> Response {
+    match &*DOCUMENT {
+        Ok(json) => {
+            let kind = HeaderValue::from_static("application/json");
+            ([(header::CONTENT_TYPE, kind)], json.clone()).into_response()
+        }
+        Err(error) => {
+            error!(%error, "the OpenAPI document cannot be written");
+            HttpError::Internal.into_response()
+        }
+    }
 }
 
 fn page() -> Response {

@@ -98,7 +98,7 @@ pub fn router(api: Api, idempotency: Idempotency) -> Router {
 
 /// Returns the routes of the documentation, for everybody.
 pub fn docs() -> Router {
-    docs::router(&openapi())
+    docs::router()
 }
 
 /// Returns every route, for documentation and tests.

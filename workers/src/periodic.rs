@@ -32,6 +32,9 @@ use crate::supervisor::Supervisor;
 const JITTER: u32 = 10;
 /// Maximum delay of a job's first run.
 const FIRST: Duration = Duration::from_secs(1);
+/// Maximum delay of the first run of a job that is to run later: a process that is restarted every
+/// hour runs its hourly jobs, too.
+const LATER: Duration = Duration::from_mins(10);
 
 /// Interval at which a job that waits for the right time asks for it.
 const UNCONFIRMED: Duration = Duration::from_millis(500);
@@ -52,7 +55,7 @@ pub enum FirstRun {
     Now,
     /// Within a moment of random length.
     Soon,
-    /// After one period.
+    /// After one period, or after ten minutes where the period is longer.
     Later,
 }
 
@@ -318,7 +321,7 @@ fn first_delay(first_run: FirstRun, period: Duration) -> Duration {
     match first_run {
         FirstRun::Now => Duration::ZERO,
         FirstRun::Soon => FIRST.min(period / JITTER).mul_f64(random()),
-        FirstRun::Later => jittered(period, random()),
+        FirstRun::Later => jittered(period.min(LATER), random()),
     }
 }
 

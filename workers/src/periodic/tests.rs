@@ -124,5 +124,8 @@ fn periods_vary_by_a_tenth() {
     for _ in 0..1_000 {
         assert!((0.0..=1.0).contains(&random()));
         assert!(first_delay(Clumsy::FIRST_RUN, Clumsy::PERIOD).is_zero());
+        let later = |minutes| first_delay(FirstRun::Later, Duration::from_mins(minutes));
+        assert!((270..=330).contains(&later(5).as_secs()));
+        assert!((540..=660).contains(&later(60).as_secs()), "a process may not live for an hour");
     }
 }
