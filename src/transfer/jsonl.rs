@@ -138,6 +138,7 @@ impl Line {
         let media = view.kind.is_media().then(|| media(&view));
         Ok(ImportedMessage {
             id: view.id,
+            former_id: None,
             sent_at: view.timestamp,
             sent_until: None,
             kept_at: view.backed_up_at,
@@ -373,6 +374,7 @@ mod tests {
         let message = StoredMessage {
             channel: "C1".into(),
             id: "m1".into(),
+            former_id: None,
             sent_at: Timestamp::from_millis(at),
             backed_up_at: Timestamp::from_millis(at + 5),
             sender: Some(Sender {

@@ -8,7 +8,7 @@ use chatkeep_store::{
 
 use super::super::TransferError;
 use super::super::line::{ParsedLine, ParsedMessage};
-use super::people::{MINUTE, NameDirectory, NamedPerson, SyntheticIds};
+use super::people::{MINUTE, NameDirectory, NamedPerson, SyntheticId, SyntheticIds};
 use super::plan::LinePlan;
 use super::source::open;
 use super::summary::{ImportProgress, Summary};
@@ -77,7 +77,7 @@ impl TextImport {
     ) -> Result<(ImportedMessage, Option<ImportedPerson>), TransferError> {
         let name = said.name.clone();
         let minute = self.zone.at(said.at);
-        let (id, at) = self.ids.next(minute, &name, &said.text);
+        let SyntheticId { id, former_id, sent_at } = self.ids.next(minute, said);
         let (user, candidates, person) = match self.people.find(&name) {
             NamedPerson::Member(user) => (user.clone(), Vec::new(), None),
             NamedPerson::Guess(id, candidates) => {
@@ -93,7 +93,8 @@ impl TextImport {
         });
         let message = ImportedMessage {
             id,
-            sent_at: at,
+            former_id: Some(former_id),
+            sent_at,
             sent_until: Some(Timestamp::from_millis(minute.millis() + MINUTE - 1)),
             kept_at: None,
             sender: Some(user),
@@ -103,7 +104,7 @@ impl TextImport {
             quoted: None,
             is_bot: false,
             edited_at: None,
-            unsent_at: said.content.is_none().then_some(at),
+            unsent_at: said.content.is_none().then_some(sent_at),
             media,
             earlier_texts: EarlierTexts::default(),
         };

@@ -4,10 +4,13 @@
 use std::collections::HashMap;
 
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
+use chatkeep_core::message::Content;
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Store, StoreError};
 use sha2::{Digest as _, Sha256};
+
+use super::super::line::ParsedMessage;
 
 /// Page size when reading members.
 const PAGE: u32 = 500;
@@ -73,7 +76,7 @@ impl NameDirectory {
     /// Returns the person of that name.
     pub(super) fn find(&self, name: &str) -> NamedPerson<'_> {
         let guess = |people| {
-            let id = UserId::new(format!("import:{}", hash(&[name.trim()])));
+            let id = UserId::new(format!("import:{}", hash([&name.trim()])));
             NamedPerson::Guess(id, people)
         };
         match self.names.get(name.trim()).map(Vec::as_slice) {
@@ -88,13 +91,14 @@ impl NameDirectory {
 pub(super) const MINUTE: i64 = 60_000;
 
 /// Generator of ids for the messages of a text, which have none. They are the same in every export
-/// of the same chat; times keep their order within a minute.
+/// of the same chat, also after somebody has taken another name and in another language of the
+/// app; times keep their order within a minute.
 #[derive(Debug)]
 pub(super) struct SyntheticIds {
     channel: ChannelId,
     /// Day of the messages counted in `seen` and `minutes`, in days since the epoch.
     day: i64,
-    /// Occurrences of the same text in the same minute.
+    /// Occurrences of the same text in the same minute, by the hash of what makes the id.
     seen: HashMap<String, u32>,
     /// Number of messages of each minute.
     minutes: HashMap<i64, i64>,
@@ -105,30 +109,57 @@ impl SyntheticIds {
         Self { channel: channel.clone(), day: 0, seen: HashMap::new(), minutes: HashMap::new() }
     }
 
-    /// Returns the id of a message that was sent in the minute `at`, and its time: the minute, plus
+    /// Returns the ids of a message that was sent in the minute `at`, and its time: the minute, plus
     /// one millisecond for each earlier message of that minute. A later export that continues an
     /// earlier one yields the same for both.
-    pub(super) fn next(&mut self, at: Timestamp, name: &str, text: &str) -> (MessageId, Timestamp) {
+    pub(super) fn next(&mut self, at: Timestamp, said: &ParsedMessage) -> SyntheticId {
         let day = at.millis().div_euclid(24 * 3_600_000);
         if day != self.day {
             self.day = day;
             self.seen.clear();
             self.minutes.clear();
         }
-        let channel = self.channel.as_str();
-        let same = hash(&[channel, &at.millis().to_string(), name.trim(), text]);
-        let count = self.seen.entry(same.clone()).or_insert(0);
-        *count += 1;
-        let id = if *count == 1 { same } else { hash(&[&same, &count.to_string()]) };
+        let (minute, [kind, text]) = (at.millis().to_string(), identity(said));
+        let id = self.counted(&["2", &minute, kind, text]);
+        let former_id = self.counted(&[&minute, said.name.trim(), &said.text]);
         let place = self.minutes.entry(at.millis()).or_insert(0);
         let sent_at = Timestamp::from_millis(at.millis() + (*place).min(MINUTE - 1));
         *place += 1;
-        (MessageId::new(format!("import:{id}")), sent_at)
+        SyntheticId { id, former_id, sent_at }
+    }
+
+    /// Returns the id that those parts make, and their number if they were there before.
+    fn counted(&mut self, parts: &[&str]) -> MessageId {
+        let same = hash([self.channel.as_str()].iter().chain(parts));
+        let count = self.seen.entry(same.clone()).or_insert(0);
+        *count += 1;
+        let id = if *count == 1 { same } else { hash(&[&*same, &count.to_string()]) };
+        MessageId::new(format!("import:{id}"))
+    }
+}
+
+/// Ids and time of a message of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SyntheticId {
+    pub(super) id: MessageId,
+    /// Id of earlier builds, made of the sender's name and the words of a placeholder as well.
+    pub(super) former_id: MessageId,
+    pub(super) sent_at: Timestamp,
+}
+
+/// Returns what tells a message from others of its minute: the app writes the present names of
+/// people, and placeholders in its own language.
+fn identity(said: &ParsedMessage) -> [&str; 2] {
+    match &said.content {
+        None => ["unsent", ""],
+        Some(Content::Text { .. }) => ["text", &said.text],
+        Some(Content::File(file)) => ["file", file.file_name.as_deref().unwrap_or_default()],
+        Some(content) => [content.kind().name(), ""],
     }
 }
 
 /// Hashes several texts, each with its length, so that none runs into the next.
-fn hash(parts: &[&str]) -> String {
+fn hash<'a>(parts: impl IntoIterator<Item = &'a &'a str>) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update((part.len() as u64).to_be_bytes());
@@ -139,6 +170,11 @@ fn hash(parts: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use chatkeep_core::message::MediaInfo;
+    use chrono::NaiveDateTime;
+
     use super::*;
 
     #[test]
@@ -161,27 +197,66 @@ mod tests {
         assert_eq!(guess("Carol").1, ["U4".into()], "they may have taken another name");
     }
 
+    fn said(name: &str, text: &str) -> ParsedMessage {
+        let at = NaiveDateTime::default();
+        let content = Some(Content::text(text));
+        ParsedMessage { at, name: name.to_owned(), text: text.to_owned(), content }
+    }
+
+    fn at(minute: i64) -> Timestamp {
+        Timestamp::from_millis(minute * MINUTE)
+    }
+
     #[test]
     fn ids_are_the_same_every_time_and_differ_for_every_message() {
-        let at = |minute| Timestamp::from_millis(minute * 60_000);
-        let read = |from: i64| {
+        let read = |from: i64, ann: &str| {
             let mut ids = SyntheticIds::new(&"C1".into());
-            let said = [(1, "Ann", "ok"), (1, "Ann", "ok"), (1, "Bob", "ok"), (2, "Ann", "ok")];
-            let said = said.into_iter().filter(move |(minute, ..)| *minute >= from);
-            said.map(|(minute, name, text)| ids.next(at(minute), name, text).0).collect::<Vec<_>>()
+            let all = [(1, ann), (1, ann), (1, "Bob"), (2, ann)];
+            let all = all.into_iter().filter(move |(minute, _)| *minute >= from);
+            all.map(|(minute, name)| ids.next(at(minute), &said(name, "ok"))).collect::<Vec<_>>()
         };
-        let (all, later) = (read(1), read(2));
-        let different: std::collections::BTreeSet<_> = all.iter().collect();
-        assert_eq!((different.len(), &all[3]), (4, &later[0]));
-        assert_eq!(all, read(1));
-        assert_ne!(SyntheticIds::new(&"C2".into()).next(at(1), "Ann", "ok").0, all[0]);
+        let (all, later) = (read(1, "Ann"), read(2, "Ann"));
+        let different: BTreeSet<_> = all.iter().flat_map(|id| [&id.id, &id.former_id]).collect();
+        assert_eq!((different.len(), &all[3]), (8, &later[0]));
+        assert_eq!(all, read(1, "Ann"));
+        let ids = |all: Vec<SyntheticId>| all.into_iter().map(|id| id.id).collect::<Vec<_>>();
+        assert_eq!(ids(read(1, "Ann 🌸")), ids(all.clone()), "she has another name now");
+        let other = SyntheticIds::new(&"C2".into()).next(at(1), &said("Ann", "ok"));
+        assert_ne!(other.id, all[0].id);
+    }
+
+    #[test]
+    fn ids_do_not_depend_on_the_language_of_placeholders() {
+        let mut ids = [SyntheticIds::new(&"C1".into()), SyntheticIds::new(&"C1".into())];
+        let file = |name: &str| {
+            let file_name = Some(name.to_owned());
+            Content::File(MediaInfo { file_name, ..MediaInfo::default() })
+        };
+        let image = || Content::Image(MediaInfo::default());
+        let sent = [
+            (["[Photo]", "[照片]"], Some(image())),
+            (["[Photo]", "[照片]"], Some(image())),
+            (["[File] a.pdf", "[檔案] a.pdf"], Some(file("a.pdf"))),
+            (["[File] b.pdf", "[檔案] b.pdf"], Some(file("b.pdf"))),
+            (["Message unsent.", "已收回訊息"], None),
+        ];
+        let mut all = BTreeSet::new();
+        for (texts, content) in sent {
+            let [one, other] = [0, 1].map(|language| {
+                let said =
+                    ParsedMessage { content: content.clone(), ..said("Ann", texts[language]) };
+                ids[language].next(at(1), &said)
+            });
+            assert_eq!(one.id, other.id, "{texts:?}");
+            assert_ne!(one.former_id, other.former_id);
+            assert!(all.insert(one.id), "{texts:?}");
+        }
     }
 
     #[test]
     fn messages_of_a_minute_keep_their_order() {
         let mut ids = SyntheticIds::new(&"C1".into());
-        let mut next =
-            |minute: i64| ids.next(Timestamp::from_millis(minute * MINUTE), "Ann", "x").1.millis();
+        let mut next = |minute: i64| ids.next(at(minute), &said("Ann", "x")).sent_at.millis();
         assert_eq!([next(1), next(1), next(2), next(1)], [60_000, 60_001, 120_000, 60_002]);
         for _ in 0..MINUTE {
             next(3);

@@ -17,7 +17,7 @@ use super::encoding::{decoded, detect, detect_json};
 use super::files::Beside;
 use super::limits::{ExpansionBudget, check_line_text};
 use super::nul::replace_nul;
-use super::people::{NameDirectory, SyntheticIds};
+use super::people::{NameDirectory, SyntheticId, SyntheticIds};
 use super::source::{Source, open};
 use super::summary::Summary;
 use super::text::{Lines, TextLine};
@@ -248,7 +248,8 @@ impl Import<'_> {
                 let ParsedLine::Said(said) = found else { continue };
                 for place in &mut places {
                     let at = place.zone.at(said.at);
-                    place.batch.push(place.ids.next(at, &said.name, &said.text).0);
+                    let SyntheticId { id, former_id, .. } = place.ids.next(at, &said);
+                    place.batch.extend([id, former_id]);
                 }
             }
             for place in &mut places {

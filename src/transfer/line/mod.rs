@@ -11,6 +11,7 @@
 
 mod calendar;
 mod clock;
+mod doubt;
 mod names;
 mod survey;
 mod title;
@@ -23,6 +24,7 @@ use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 
 use self::calendar::DateLine;
 pub use self::calendar::DateOrder;
+use self::doubt::WaitingLines;
 use self::names::Names;
 pub use self::survey::{Fit, Survey};
 use self::words::Meaning;
@@ -76,6 +78,10 @@ pub struct LineReader {
     last: Option<NaiveTime>,
     draft: Option<Draft>,
     held: Option<HeldLine>,
+    /// Lines after quotation marks that are open.
+    quoted: Option<WaitingLines>,
+    /// Lines from one on that may begin a message of somebody who is not known.
+    doubtful: Option<WaitingLines>,
 }
 
 /// Day of a line.
@@ -118,6 +124,21 @@ impl LineReader {
     /// Parses the next line, without its end. Complete items are appended to `found`.
     pub fn line(&mut self, number: u64, line: &str, found: &mut Vec<ParsedLine>) {
         let line = line.trim_start_matches('\u{feff}');
+        if let Some(waiting) = self.quoted.take() {
+            return self.quoted_line(waiting, number, line, found);
+        }
+        if let Some(waiting) = self.doubtful.take() {
+            return self.doubtful_line(waiting, number, line, found);
+        }
+        let record = clock::time(line).and_then(|(time, rest)| self.record(time, rest));
+        if self.is_doubtful(record.as_ref()) {
+            return self.doubtful_line(WaitingLines::default(), number, line, found);
+        }
+        self.read(number, line, found);
+    }
+
+    /// Parses a line of which no later one tells what it is.
+    fn read(&mut self, number: u64, line: &str, found: &mut Vec<ParsedLine>) {
         if let Some(held) = &mut self.held
             && line.trim().is_empty()
         {
@@ -145,6 +166,10 @@ impl LineReader {
             } else {
                 self.settle(held, None, found);
             }
+        } else if self.is_ambiguous(line) {
+            self.close(found);
+            let (text, why) = (line.to_owned(), Some(doubt::AMBIGUOUS.to_owned()));
+            found.push(ParsedLine::Unknown { line: number, text, why });
         } else {
             self.go_on(number, line, found);
         }
@@ -152,6 +177,7 @@ impl LineReader {
 
     /// Ends the file.
     pub fn end(&mut self, found: &mut Vec<ParsedLine>) {
+        self.end_waiting(found);
         if let Some(held) = self.held.take() {
             self.settle(held, None, found);
         }
@@ -243,6 +269,7 @@ impl LineReader {
         match self.day {
             Day::Known(day) => {
                 self.last = Some(time);
+                self.quoted = (!self.spaced && doubt::opens(&text)).then(WaitingLines::default);
                 self.draft = Some(Draft { at: day.and_time(time), name, text });
             }
             Day::None => found.push(unknown(None)),
@@ -308,7 +335,7 @@ fn unquoted(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Vec<String> {
+    pub(super) fn read(text: &str) -> Vec<String> {
         let mut survey = Survey::default();
         text.lines().for_each(|line| survey.line(line));
         let mut reader = survey.reader(survey.order().unwrap(), ["Tony Chou"].into_iter());

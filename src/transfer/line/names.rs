@@ -1,7 +1,7 @@
 //! Detection of the end of a name in exports from computers, which write `HH:MM Name Text` with
 //! nothing but spaces between: known names first, else evidence in the file itself.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Maximum number of words in a candidate for a name.
 const WORDS: usize = 5;
@@ -17,6 +17,8 @@ pub(super) struct Counted {
     beginnings: BTreeMap<String, u32>,
     /// Words before "joined the group" and the like.
     announced: BTreeSet<String>,
+    /// Numbers of messages by sender, where tabs tell where a name ends.
+    senders: HashMap<String, u32>,
 }
 
 /// Set of names.
@@ -25,6 +27,8 @@ pub(super) struct Names {
     all: HashSet<String>,
     /// Names of known people, or frequent enough to be no coincidence.
     sure: HashSet<String>,
+    /// Numbers of lines that begin with a name.
+    counts: HashMap<String, u32>,
 }
 
 impl Counted {
@@ -51,6 +55,15 @@ impl Counted {
         }
     }
 
+    /// Counts a message of somebody whose name ends with a tab.
+    pub(super) fn sender(&mut self, name: &str) {
+        if let Some(count) = self.senders.get_mut(name) {
+            *count += 1;
+        } else if self.senders.len() < COUNTED {
+            self.senders.insert(name.to_owned(), 1);
+        }
+    }
+
     /// Returns the names, with those known anyway. A first word that is always followed by the same
     /// second word is a name of two words, and so on.
     pub(super) fn names<'a>(&self, known: impl Iterator<Item = &'a str>) -> Names {
@@ -62,10 +75,13 @@ impl Counted {
         for (first, count) in self.beginnings.iter().filter(|(words, _)| !words.contains(' ')) {
             let name = self.extended(first, *count);
             names.all.insert(name.to_owned());
+            names.counts.insert(name.to_owned(), *count);
             if *count >= OFTEN {
                 names.sure.insert(name.to_owned());
             }
         }
+        let often = self.senders.iter().filter(|(_, count)| **count >= OFTEN);
+        names.sure.extend(often.map(|(name, _)| name.clone()));
         // "Ann I think Bob" is not a name where Ann is one.
         let said = |name: &&String| names.known(name).is_some();
         let announced: Vec<_> = self.announced.iter().filter(|name| !said(name)).cloned().collect();
@@ -90,6 +106,17 @@ impl Names {
     /// Splits a line into the name at its beginning and the rest.
     pub(super) fn split<'a>(&self, said: &'a str) -> Option<(&'a str, &'a str)> {
         longest(said, &self.all).or_else(|| said.split_once(' '))
+    }
+
+    /// Returns true if somebody is known by that name, or writes often.
+    pub(super) fn is_sure(&self, name: &str) -> bool {
+        self.sure.contains(name)
+    }
+
+    /// Returns how much says that a name is one: the number of lines that begin with it, or the most
+    /// there is.
+    pub(super) fn evidence(&self, name: &str) -> u32 {
+        if self.is_sure(name) { u32::MAX } else { self.counts.get(name).copied().unwrap_or(0) }
     }
 
     /// Splits a line into the certain name at its beginning and the rest.

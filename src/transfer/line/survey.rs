@@ -8,8 +8,11 @@ use super::{Day, LineReader, clock, title, words};
 #[derive(Debug, Default)]
 pub struct Survey {
     lines: u64,
-    tabbed: u64,
-    spaced: u64,
+    /// Number of lines that begin with a time.
+    timed: u64,
+    /// True if the first of them has a space after its time, and no tab: no later one tells, for it
+    /// may have been pasted into a message.
+    spaced: bool,
     /// Numbers of placeholders in brackets and without.
     bracketed: u64,
     bare: u64,
@@ -42,11 +45,16 @@ impl Survey {
         let line = line.trim_start_matches('\u{feff}');
         match clock::time(line) {
             Some((_, rest)) if rest.starts_with('\t') => {
-                self.tabbed += 1;
+                self.timed += 1;
+                let mut columns = rest.split('\t').skip(1);
+                if let (Some(name), Some(_)) = (columns.next(), columns.next()) {
+                    self.counted.sender(name.trim());
+                }
                 self.words(rest.rsplit('\t').next().unwrap_or_default());
             }
             Some((_, rest)) if rest.starts_with(' ') => {
-                self.spaced += 1;
+                self.spaced |= self.timed == 0;
+                self.timed += 1;
                 self.said(rest.trim_start());
             }
             _ => self.other(line),
@@ -87,7 +95,7 @@ impl Survey {
     /// Returns the kind of the file.
     pub fn fit(&self) -> Fit {
         match &self.odd {
-            _ if self.tabbed + self.spaced == 0 => Fit::No,
+            _ if self.timed == 0 => Fit::No,
             _ if self.orders.days() > 0 => Fit::Line,
             Some((line, text)) => Fit::OtherLanguage(*line, text.clone()),
             None => Fit::No,
@@ -112,7 +120,7 @@ impl Survey {
     /// Returns a reader for the second pass, with the format and the people in the chat.
     pub fn reader<'a>(&self, order: DateOrder, known: impl Iterator<Item = &'a str>) -> LineReader {
         LineReader {
-            spaced: self.spaced > self.tabbed,
+            spaced: self.spaced,
             bare: self.bare > 2 * self.bracketed,
             form: self.form.clone(),
             order,
@@ -121,6 +129,8 @@ impl Survey {
             last: None,
             draft: None,
             held: None,
+            quoted: None,
+            doubtful: None,
         }
     }
 }

@@ -391,6 +391,7 @@ async fn who_wrote_before_the_bot_came_is_counted() {
     imports.add_people(&CHANNEL.into(), &people, at(5)).await.unwrap();
     let said = [("i1", "import:aa"), ("i2", BO)].map(|(id, sender)| ImportedMessage {
         id: id.into(),
+        former_id: None,
         sent_at: at(1_767_323_045_000),
         sent_until: None,
         kept_at: None,

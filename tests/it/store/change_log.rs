@@ -51,6 +51,7 @@ async fn prepared(fixture: &Fixture) -> Bookmark {
 fn imported(id: &str) -> ImportedMessage {
     ImportedMessage {
         id: id.into(),
+        former_id: None,
         sent_at: at(3),
         sent_until: None,
         kept_at: None,

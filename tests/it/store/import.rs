@@ -35,6 +35,7 @@ pub(super) fn message(id: &str, time: i64, size: usize) -> ImportedMessage {
     let content = serde_json::to_string(&Content::text("x".repeat(size - empty))).unwrap();
     ImportedMessage {
         id: id.into(),
+        former_id: None,
         sent_at: at(time),
         sent_until: None,
         kept_at: Some(at(time + 1)),

@@ -186,7 +186,8 @@ async fn fates(
 ) -> Result<Vec<ImportDecision>, StoreError> {
     let keys: Vec<_> = messages
         .iter()
-        .map(|message| BulkKey { c: channel.as_str(), m: Some(message.id.as_str()) })
+        .flat_map(ImportedMessage::ids)
+        .map(|id| BulkKey { c: channel.as_str(), m: Some(id.as_str()) })
         .collect();
     let keys = serde_json::to_string(&keys)?;
     let c = channel.as_str();
@@ -202,7 +203,10 @@ async fn fates(
     }
     let people: HashMap<_, _> = people.into_iter().collect();
     let mut seen = HashSet::with_capacity(messages.len());
-    let fate = |message: &ImportedMessage| match known.get(message.id.as_str()) {
+    let known = |message: &ImportedMessage| {
+        message.ids().filter_map(|id| known.get(id.as_str()).copied()).reduce(|a, b| a || b)
+    };
+    let fate = |message: &ImportedMessage| match known(message) {
         Some(true) => ImportDecision::Erased,
         _ if of_erased(message, &people) => ImportDecision::Erased,
         None if is_deleted(message.sent_at) => ImportDecision::Erased,

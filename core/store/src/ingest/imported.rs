@@ -11,6 +11,8 @@ use crate::media::{MediaReason, MediaStatus};
 pub struct ImportedMessage {
     /// Message id.
     pub id: MessageId,
+    /// Id under which an earlier version of the import may have stored it.
+    pub former_id: Option<MessageId>,
     /// Time of sending.
     pub sent_at: Timestamp,
     /// Latest time at which it may have been sent; `None` when `sent_at` is exact.
@@ -40,6 +42,11 @@ pub struct ImportedMessage {
 }
 
 impl ImportedMessage {
+    /// Returns the ids under which it may be stored.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &MessageId> {
+        std::iter::once(&self.id).chain(&self.former_id)
+    }
+
     /// Returns its sender and the people who may be it.
     pub(super) fn possible_senders(&self) -> impl Iterator<Item = &UserId> {
         self.sender.iter().chain(&self.candidates)

@@ -114,6 +114,7 @@ impl Sent {
         let waits = ImportedMedia { status: MediaStatus::Expired, reason: None };
         ImportedMessage {
             id: format!("m{}", self.number).into(),
+            former_id: None,
             sent_at: at(self.time()),
             sent_until: None,
             kept_at: None,

@@ -122,6 +122,7 @@ async fn other(ward: &DoctorFixture, chance: &mut Chance, seed: u64, step: i64, 
 fn imported(id: &str, sent: i64) -> ImportedMessage {
     ImportedMessage {
         id: id.into(),
+        former_id: None,
         sent_at: at(sent),
         sent_until: None,
         kept_at: None,
