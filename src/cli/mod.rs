@@ -188,8 +188,8 @@ pub fn main() -> ExitCode {
                 || error.downcast_ref::<doctor::NotChecked>().is_some()
                 || error.downcast_ref::<line::NotAnswered>().is_some()
                 || is_wrong(&error);
-            if error.downcast_ref::<import::UnrecognisedLines>().is_some() {
-                return ExitCode::from(import::UnrecognisedLines::CODE);
+            if error.downcast_ref::<import::Unimported>().is_some() {
+                return ExitCode::from(import::Unimported::CODE);
             }
             if error.downcast_ref::<export::MissingFiles>().is_some() {
                 return ExitCode::from(export::MissingFiles::CODE);

@@ -14,6 +14,8 @@ use chatkeep_view::{EarlierTextView, Links, MessageView};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::import::MediaEntry;
+
 /// Line of an export.
 #[derive(Debug)]
 pub(super) struct Line {
@@ -112,11 +114,15 @@ impl Line {
         })
     }
 
-    /// Returns the message whose file the export may include, and the file's type.
-    pub(super) fn file(&self) -> Option<(MessageId, String)> {
+    /// Returns the file of the message that the export may include.
+    pub(super) fn file(&self) -> Option<MediaEntry> {
         let view = &self.view;
         let stored = view.kind.is_media() && view.media_status == Some(MediaStatus::Stored);
-        stored.then(|| (view.id.clone(), view.content_type.clone().unwrap_or_default()))
+        stored.then(|| MediaEntry {
+            message: view.id.clone(),
+            content_type: view.content_type.clone().unwrap_or_default(),
+            sha256: view.sha256.clone(),
+        })
     }
 
     /// Converts the line into a message, or describes its error. Its file is imported after the

@@ -147,6 +147,18 @@ pub enum TransferError {
         /// Number of messages that are stored with the other zone only.
         known: u64,
     },
+    /// The import failed when it had added something.
+    #[error(
+        "import {import} is not complete: run the command again for the rest, or `chatkeep import undo \
+         {import}`, which removes what it added"
+    )]
+    Incomplete {
+        /// Number of the import.
+        import: ImportId,
+        /// Cause of the failure.
+        #[source]
+        cause: Box<Self>,
+    },
     /// The import was undone while it ran.
     #[error("import {0} was undone while it ran")]
     Undone(ImportId),

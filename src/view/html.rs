@@ -27,6 +27,8 @@ fn entity(c: char) -> Option<&'static str> {
         '>' => Some("&gt;"),
         '"' => Some("&quot;"),
         '\'' => Some("&#39;"),
+        // Of a line end of Windows the line feed is enough.
+        '\r' => Some(""),
         // A page cannot contain other control characters, not even escaped.
         c if c.is_control() && c != '\n' && c != '\t' => Some("\u{fffd}"),
         _ => None,
@@ -50,6 +52,7 @@ mod tests {
             "&lt;script&gt;alert(&#39;x&#39;) &amp;&amp; &quot;y&quot;&lt;/script&gt;"
         );
         assert_eq!(escaped("a\u{0}b\u{1b}[c\nd"), "a\u{fffd}b\u{fffd}[c\nd");
+        assert_eq!(escaped("one\r\ntwo"), "one\ntwo");
         assert_eq!(escaped("早安 สวัสดี 👋"), "早安 สวัสดี 👋");
     }
 }

@@ -74,12 +74,18 @@ enum Command {
     Undo(history::UndoArgs),
 }
 
-/// Unrecognised lines in the file; everything else is imported.
+/// Parts of the file that could not be imported; everything else is.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} lines could not be parsed")]
-pub(super) struct UnrecognisedLines(u64);
+pub(super) enum Unimported {
+    /// Unrecognised lines.
+    #[error("{0} lines could not be parsed")]
+    Lines(u64),
+    /// Media files.
+    #[error("{0} media files are missing or damaged; run the command again with a whole export")]
+    Files(u64),
+}
 
-impl UnrecognisedLines {
+impl Unimported {
     /// Exit code of the process.
     pub(super) const CODE: u8 = 3;
 }
@@ -119,7 +125,11 @@ pub(super) async fn run(creator: &CreatingContext, args: &ImportArgs) -> anyhow:
         );
     }
     if summary.not_understood > 0 {
-        bail!(UnrecognisedLines(summary.not_understood));
+        bail!(Unimported::Lines(summary.not_understood));
+    }
+    let files = summary.files_missing + summary.files_damaged;
+    if files > 0 {
+        bail!(Unimported::Files(files));
     }
     Ok(())
 }

@@ -49,6 +49,8 @@ fn counts(summary: &Summary, dry_run: bool) -> Vec<String> {
     for (count, what) in [
         (summary.files, "media files stored"),
         (summary.files_too_large, "media files skipped: larger than media.max_bytes"),
+        (summary.files_missing, "media files skipped: the export does not have them"),
+        (summary.files_damaged, "media files skipped: they are damaged"),
         (
             summary.erased,
             "skipped: they were erased or deleted, or their sender was erased or had asked not to be \

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use chatkeep_blobs::{BlobError, Blobs};
+use chatkeep_core::blob::BlobId;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::time::SharedClock;
 use chatkeep_store::{ImportId, MediaOutcome, MediaStatus, NewMedia, Store};
@@ -23,9 +24,21 @@ use super::summary::Summary;
 const STEP: usize = 64 * 1024;
 
 /// Reference of an export to a media file.
-pub(super) struct MediaEntry {
-    pub(super) message: MessageId,
-    pub(super) content_type: String,
+pub(crate) struct MediaEntry {
+    pub(crate) message: MessageId,
+    pub(crate) content_type: String,
+    /// SHA-256 of the file when it was exported, in hexadecimal; `None` if the export is of a
+    /// version that did not write it.
+    pub(crate) sha256: Option<String>,
+}
+
+/// Result of reading one file of an export.
+enum FileOutcome {
+    /// It is stored, or its message does not need it any more.
+    Taken(MediaOutcome),
+    TooLarge,
+    /// It cannot be read, or is not what was exported.
+    Damaged,
 }
 
 /// Location of the files.
@@ -58,6 +71,17 @@ impl Beside {
         messages.with_file_name(FOLDER)
     }
 
+    /// Returns true if there are media files at all: an export may be of the messages only.
+    fn has_files(&self) -> bool {
+        match self {
+            Self::Folder(folder) => folder.is_dir(),
+            Self::Zip(archive, _) => {
+                let in_folder = |name: &str| name.split('/').next() == Some(FOLDER);
+                archive.file_names().any(in_folder)
+            }
+        }
+    }
+
     /// Opens the file of a message; `None` when the export lacks it.
     fn open(
         &mut self,
@@ -85,13 +109,16 @@ impl Beside {
 
 impl Files<'_> {
     /// Stores the files that are there and not stored yet, until every subscriber's quota is full;
-    /// counts those that are left then.
+    /// counts those that are left then, and those that are missing or damaged.
     pub(super) async fn take(
         &self,
         brought: &[MediaEntry],
         mut beside: Beside,
         summary: &mut Summary,
     ) -> Result<(), TransferError> {
+        if !beside.has_files() {
+            return Ok(());
+        }
         for one in brought {
             let known = self.store.media().get(self.channel, &one.message).await?;
             let wanted = |status| !matches!(status, MediaStatus::Stored | MediaStatus::Erased);
@@ -104,31 +131,59 @@ impl Files<'_> {
                 summary.files_left += u64::from(beside.open(one)?.is_some());
                 continue;
             }
-            while let Some(file) = beside.open(one)? {
-                match self.put(one, file).await? {
-                    Some(MediaOutcome::BlobGone) => continue,
-                    Some(_) => summary.files += 1,
-                    None => summary.files_too_large += 1,
-                }
-                break;
+            match self.take_one(one, &mut beside).await? {
+                Some(FileOutcome::Taken(_)) => summary.files += 1,
+                Some(FileOutcome::TooLarge) => summary.files_too_large += 1,
+                Some(FileOutcome::Damaged) => summary.files_damaged += 1,
+                None => summary.files_missing += 1,
             }
         }
         Ok(())
     }
 
-    /// Stores a file; `None` when it is too large.
+    /// Stores the file of a message; `None` when the export lacks it.
+    async fn take_one(
+        &self,
+        one: &MediaEntry,
+        beside: &mut Beside,
+    ) -> Result<Option<FileOutcome>, TransferError> {
+        loop {
+            let file = match beside.open(one) {
+                Ok(Some(file)) => file,
+                Ok(None) => return Ok(None),
+                // One entry of the archive is broken; others are not, perhaps.
+                Err(TransferError::Zip(_)) => return Ok(Some(FileOutcome::Damaged)),
+                Err(error) => return Err(error),
+            };
+            match self.put(one, file).await? {
+                FileOutcome::Taken(MediaOutcome::BlobGone) => {}
+                done => return Ok(Some(done)),
+            }
+        }
+    }
+
+    /// Stores a file, if it is the one that was exported.
     async fn put(
         &self,
         brought: &MediaEntry,
         file: Box<dyn Read + Send + '_>,
-    ) -> Result<Option<MediaOutcome>, TransferError> {
-        let claim = async |blob| {
+    ) -> Result<FileOutcome, TransferError> {
+        let claim = async |blob: BlobId| {
+            if brought.sha256.as_deref().is_some_and(|sha256| sha256 != blob.as_str()) {
+                return Err(DamagedFile.into());
+            }
             self.store.media().claim_blob(blob, self.clock.now()).await.map_err(Into::into)
         };
         let put = self.blobs.put(stream::iter(Chunks(file)), self.max_file, claim).await;
         let (stored, claim) = match put {
             Ok(stored) => stored,
-            Err(BlobError::TooLarge { .. }) => return Ok(None),
+            Err(BlobError::TooLarge { .. }) => return Ok(FileOutcome::TooLarge),
+            Err(BlobError::Claim(cause)) if cause.is::<DamagedFile>() => {
+                return Ok(FileOutcome::Damaged);
+            }
+            Err(BlobError::Source(cause)) if !ExpansionBudget::is_exhausted(&*cause) => {
+                return Ok(FileOutcome::Damaged);
+            }
             Err(cause) => {
                 return Err(TransferError::Media(brought.message.to_string(), Box::new(cause)));
             }
@@ -141,9 +196,15 @@ impl Files<'_> {
         };
         let now = self.clock.now();
         let message = (self.channel, &brought.message);
-        Ok(Some(self.store.media().store_imported_media(self.import, message, &media, now).await?))
+        let outcome = self.store.media().store_imported_media(self.import, message, &media, now);
+        Ok(FileOutcome::Taken(outcome.await?))
     }
 }
+
+/// Error of a file that has another SHA-256 than when it was exported.
+#[derive(Debug, thiserror::Error)]
+#[error("the file is not the one that was exported")]
+struct DamagedFile;
 
 /// Stream of a file in chunks.
 struct Chunks<'a>(Box<dyn Read + Send + 'a>);

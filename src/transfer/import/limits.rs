@@ -1,6 +1,7 @@
 //! Limits of an import, so that no file that somebody sends can exhaust memory or disk: above all
 //! archives that expand to many times their size.
 
+use std::error::Error;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -72,6 +73,12 @@ impl ExpansionBudget {
         Bounded { input, budget: self.clone() }
     }
 
+    /// Returns true if an error is that of a budget that is used up.
+    pub(super) fn is_exhausted(error: &(dyn Error + 'static)) -> bool {
+        let read = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        read.is_some_and(|cause| cause.is::<Exhausted>())
+    }
+
     fn spend(&self, bytes: u64) -> io::Result<()> {
         let spent = self
             .left
@@ -112,6 +119,8 @@ mod tests {
         assert_eq!(read(4).unwrap(), 4);
         let error = read(1).unwrap_err();
         assert!(error.to_string().contains("more than 10 bytes"), "{error}");
+        assert!(ExpansionBudget::is_exhausted(&error));
+        assert!(!ExpansionBudget::is_exhausted(&io::Error::other("invalid checksum")));
     }
 
     #[test]

@@ -26,7 +26,8 @@ use chatkeep_store::{ImportId, NewImport, Store};
 use encoding_rs::{Encoding, UTF_8};
 
 use self::encoding::decoded;
-use self::files::{Beside, Files, MediaEntry};
+pub(crate) use self::files::MediaEntry;
+use self::files::{Beside, Files};
 use self::limits::ExpansionBudget;
 pub use self::plan::ImportPlan;
 use self::sink::Sink;
@@ -110,9 +111,14 @@ impl Import<'_> {
             Some(import) => self.store.imports().end_import(import, self.clock.now()).await?,
             None => false,
         };
-        let mut summary = done?;
-        summary.import = import.filter(|_| added);
-        Ok(summary)
+        let import = import.filter(|_| added);
+        match (done, import) {
+            (Ok(summary), import) => Ok(Summary { import, ..summary }),
+            (Err(error @ TransferError::Undone(_)), _) | (Err(error), None) => Err(error),
+            (Err(cause), Some(import)) => {
+                Err(TransferError::Incomplete { import, cause: Box::new(cause) })
+            }
+        }
     }
 
     async fn begin(&self, plan: &ImportPlan) -> Result<Option<ImportId>, TransferError> {
@@ -208,8 +214,7 @@ impl Import<'_> {
             match read {
                 Ok((mut message, mut person, file)) => {
                     summary.make_message_storable(&mut message, person.as_mut());
-                    let brought = |(message, content_type)| MediaEntry { message, content_type };
-                    files.extend(file.map(brought));
+                    files.extend(file);
                     let name = person.as_ref().and_then(|person| person.display_name.clone());
                     summary.said(&message, name);
                     sink.take(message, person, &mut summary).await?;

@@ -42,6 +42,10 @@ pub struct Summary {
     pub files: u64,
     /// Number of media files beyond this service's maximum size.
     pub files_too_large: u64,
+    /// Number of media files that the export has no more, while it has others.
+    pub files_missing: u64,
+    /// Number of media files that cannot be read, or are not what was exported.
+    pub files_damaged: u64,
     /// Number of messages that had been erased, or are of a deleted time, or whose sender had been
     /// erased, or had opted out when they were sent.
     pub erased: u64,

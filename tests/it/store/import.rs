@@ -85,6 +85,16 @@ async fn counts_what_is_new_and_nothing_twice(fixture: Fixture) {
         fixture.store.imports().try_import(&channel, &batch).await.unwrap(),
         counts(0, 5, 0)
     );
+    let formerly = |id: &str| ImportedMessage {
+        former_id: Some(id.into()),
+        ..message(&format!("new {id}"), 10, 70)
+    };
+    let batch = [formerly("live"), formerly("gone")];
+    assert_eq!(
+        fixture.store.imports().import(IMPORT, &channel, &batch, at(32)).await.unwrap(),
+        ImportOutcome::Done(counts(0, 2, 0)),
+        "an earlier build stored them under other ids"
+    );
     assert_eq!(fixture.counters("C1").await, (316, 3));
 
     let kept = fixture.store.messages().message(&channel, &"a".into()).await.unwrap().unwrap();

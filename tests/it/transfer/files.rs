@@ -13,7 +13,7 @@ use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{MessageChange, MessageType};
 use chatkeep_core::time::{Clock as _, SystemClock};
 use chatkeep_i18n::Language;
-use chatkeep_store::{MediaOutcome, NewMedia, Store, StoredMessage};
+use chatkeep_store::{MediaOutcome, MediaStatus, NewMedia, Store, StoredMessage};
 use chatkeep_transfer::pack::{ExportTarget, pack};
 use chatkeep_transfer::{Export, Format, MediaLinks, MediaSource, StoredMedia, TransferError};
 use chatkeep_view::Links;
@@ -32,6 +32,7 @@ on_both!(
     files_come_back_with_their_messages,
     files_without_room_are_counted,
     a_missing_file_is_left_out_and_told,
+    damaged_and_missing_files_are_told_and_brought_later,
     a_file_whose_message_is_taken_back_meanwhile_is_not_missing,
 );
 
@@ -112,6 +113,45 @@ async fn files_without_room_are_counted(parts: Parts) {
         assert!(stopped.stderr.contains(said), "{}", stopped.stderr);
         assert_eq!((stopped.count("filesLeft"), stopped.count("files")), (1, 0));
     }
+}
+
+async fn damaged_and_missing_files_are_told_and_brought_later(parts: Parts) {
+    let from = Home::with_messages(parts).await;
+    let id = with_file(&from).await;
+    for out in ["backup", "backup.zip"] {
+        let path = from.path(out).display().to_string();
+        from.run(&["export", "--channel", GROUP, "--out", &path]).await.succeeded();
+    }
+    let (file, archive) =
+        (from.path("backup").join(format!("media/{id}.jpg")), from.path("backup.zip"));
+    let zip = std::fs::read(&archive).unwrap();
+    // Pictures are stored in the archive as they are.
+    let at = zip.windows(PICTURE.len()).position(|window| window == PICTURE).unwrap();
+    let mut broken = zip.clone();
+    broken[at] ^= 1;
+    let to = Home::with_user(parts).await;
+    let folder = from.path("backup").display().to_string();
+    let import = async |path: &str, damaged: u64, missing: u64| {
+        let ended = to.import(path, &["--user", OWNER]).await.ended(3);
+        assert!(ended.stderr.contains("1 media files are missing or damaged"), "{}", ended.stderr);
+        let counts =
+            (ended.count("files"), ended.count("filesDamaged"), ended.count("filesMissing"));
+        assert_eq!(counts, (0, damaged, missing));
+        let store = to.store().await;
+        let record = store.media().get(&GROUP.into(), &id).await.unwrap().unwrap().record;
+        assert_eq!((record.status, record.blob), (MediaStatus::Expired, None));
+        store.close().await;
+    };
+    std::fs::write(&file, &PICTURE[..PICTURE.len() - 1]).unwrap();
+    import(&folder, 1, 0).await;
+    std::fs::remove_file(&file).unwrap();
+    import(&folder, 0, 1).await;
+    std::fs::write(&archive, &broken).unwrap();
+    import(&archive.display().to_string(), 1, 0).await;
+    std::fs::write(&archive, &zip).unwrap();
+    let whole = to.import(&archive.display().to_string(), &[]).await.succeeded();
+    assert_eq!((whole.count("files"), whole.count("filesDamaged")), (1, 0));
+    assert_eq!(blob_of(&to, &id).await, blob_of(&from, &id).await);
 }
 
 /// Opens the archive of an export.

@@ -117,6 +117,12 @@ async fn importing_twice_changes_nothing(parts: Parts) {
     assert_eq!((ended.count("stored"), ended.count("known")), (1, 8));
     let now = home.export("now.jsonl").await;
     assert!(now.starts_with(&exported) && now.len() > exported.len());
+    // Somebody has another name by now, and the app another language.
+    let renamed = more.replace("小明", "小明🌸").replace("[照片]", "[Photo]");
+    assert_ne!(renamed, more);
+    let ended = home.import(&home.write("renamed.txt", renamed), &user[2..]).await.succeeded();
+    assert_eq!((ended.count("stored"), ended.count("known")), (0, 9));
+    assert_eq!(home.export("renamed.jsonl").await, now);
     // In the order of the file, also within a minute.
     let times: Vec<_> = home.messages().await.iter().map(|m| m.sent_at.millis() % 60_000).collect();
     assert_eq!(times, [0, 0, 0, 0, 0, 1, 0, 0, 1]);
