@@ -73,6 +73,53 @@ pub(crate) fn is_emoji(c: char) -> bool {
     )
 }
 
+/// Part of a character in a cluster: what is written around one consonant in the scripts of
+/// Southeast Asia.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ClusterRole {
+    /// A vowel that is written before its consonant.
+    Lead,
+    /// Anything that a cluster can begin with.
+    Base,
+    /// It belongs to the character before it.
+    Mark,
+    /// A mark that the next character belongs to as well: it is stacked below.
+    Stack,
+}
+
+/// Returns the part of a folded character; `None` if it is of a script without clusters.
+pub(crate) fn cluster_role(c: char) -> Option<ClusterRole> {
+    Some(match c {
+        '\u{e40}'..='\u{e44}' | '\u{ec0}'..='\u{ec4}' => ClusterRole::Lead,
+        '\u{e30}'..='\u{e3a}' | '\u{e45}' | '\u{e47}'..='\u{e4e}' // Thai
+        | '\u{eb0}'..='\u{ebd}' | '\u{ec7}'..='\u{ecf}' // Lao
+        | '\u{102b}'..='\u{1038}' | '\u{103a}'..='\u{103e}' | '\u{1056}'..='\u{1059}' // Myanmar
+        | '\u{105e}'..='\u{1060}' | '\u{1062}'..='\u{1064}' | '\u{1067}'..='\u{106d}'
+        | '\u{1071}'..='\u{1074}' | '\u{1082}'..='\u{108d}' | '\u{108f}'
+        | '\u{17b4}'..='\u{17d1}' | '\u{17d3}' | '\u{17dd}' => ClusterRole::Mark, // Khmer
+        '\u{1039}' | '\u{17d2}' => ClusterRole::Stack,
+        '\u{e01}'..='\u{e2f}' | '\u{e46}' | '\u{e50}'..='\u{e59}' | '\u{e80}'..='\u{eff}'
+        | '\u{1000}'..='\u{1049}' | '\u{1050}'..='\u{109f}'
+        | '\u{1780}'..='\u{17b3}' | '\u{17d7}' | '\u{17dc}' | '\u{17e0}'..='\u{17f9}' => {
+            ClusterRole::Base
+        }
+        _ => return None,
+    })
+}
+
+/// Returns whether a text may be cut between two characters: not before a mark, and not between a
+/// vowel and the consonant that it is written before.
+#[inline]
+pub(crate) fn may_part(before: char, after: char) -> bool {
+    // Marks of the other scripts without spaces: those of voiced kana.
+    if !matches!(after, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}') {
+        return !matches!(after, '\u{3099}' | '\u{309a}');
+    }
+    let joins_next = matches!(cluster_role(before), Some(ClusterRole::Lead | ClusterRole::Stack));
+    let joins_before = matches!(cluster_role(after), Some(ClusterRole::Mark | ClusterRole::Stack));
+    !joins_next && !joins_before
+}
+
 /// Returns the canonical combining class of `c`; 0 for everything that stands by itself.
 #[inline]
 pub(crate) fn combining_class(c: char) -> u8 {
@@ -110,6 +157,20 @@ fn is_unspaced(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cluster_is_never_cut() {
+        for (before, after) in
+            [('เ', 'ข'), ('ม', '\u{e39}'), ('ส', '\u{e35}'), ('น', 'า'), ('か', '\u{3099}')]
+        {
+            assert!(!may_part(before, after), "{before} {after}");
+        }
+        for (before, after) in
+            [('ร', 'ม'), ('า', 'ก'), ('营', '业'), ('a', 'ก'), ('ก', '1'), ('เ', ' ')]
+        {
+            assert!(may_part(before, after), "{before} {after}");
+        }
+    }
 
     #[test]
     fn classes_follow_the_way_a_script_is_written() {

@@ -150,7 +150,8 @@ fn attempt(rules: &[RuleItem], matching: &Matching, messages: &Path) -> anyhow::
     let mut line = String::new();
     while input.read_line(&mut line).context("cannot read the messages")? > 0 {
         let text = text_of(line.trim_end_matches(['\r', '\n']));
-        let said = serde_json::to_string(&said(rules, &text, &matcher.rate(&text)))?;
+        let words = assistant::words_to_rate(&text, |text| matcher.is_keyword(text));
+        let said = serde_json::to_string(&said(rules, &text, &matcher.rate(&words)))?;
         writeln!(output, "{said}")?;
         // Flushed at once for whoever types, or waits for each result.
         if input.buffer().is_empty() {

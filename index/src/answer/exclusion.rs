@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::RuleText;
+use crate::address::without_addresses;
 use crate::fold::fold_phrase;
 use crate::keyword::{KeywordError, KeywordHit, KeywordMatcher};
 
@@ -44,7 +45,8 @@ impl TextsOfRules {
 }
 
 /// Returns the different texts that rules must not answer, folded by `fold`, and those of each rule.
-/// Texts that fold to nothing are left out.
+/// Texts that fold to nothing are left out. Web links and mail addresses are no words of them, as
+/// they are none of a message.
 pub(crate) fn excluded_texts(
     rules: &[RuleText<'_>],
     fold: impl Fn(&str) -> String,
@@ -55,7 +57,7 @@ pub(crate) fn excluded_texts(
     let mut ordinals: BTreeMap<String, u32> = BTreeMap::new();
     let mut of_rules = TextsOfRules { starts: vec![0], texts: Vec::new() };
     for rule in rules {
-        for folded in rule.not_for.iter().map(|text| fold(text)) {
+        for folded in rule.not_for.iter().map(|text| fold(&without_addresses(text))) {
             let next = count(ordinals.len());
             if !folded.is_empty() {
                 of_rules.texts.push(*ordinals.entry(folded).or_insert(next));

@@ -229,6 +229,85 @@ mod tests {
     }
 
     #[test]
+    fn addresses_are_no_words_of_a_text_that_is_not_for_the_rule() {
+        let not_for = ["new hours: https://a.example/hours please read", "mail a@b.example, hours"];
+        for text in not_for {
+            let message = crate::without_addresses(text);
+            assert_eq!(keyword(true, &not_for, &message), (None, true), "{message}");
+            assert_eq!(keyword(true, &[], &message), (Some(0), false), "{message}");
+        }
+    }
+
+    /// Returns what answers of rules of one keyword each.
+    fn of_words(mode: &Mode, words: &[&str], message: &str) -> Option<usize> {
+        let words: Vec<_> = words.iter().map(|word| vec![(*word).to_owned()]).collect();
+        let rules = words.iter().map(|keywords| RuleText { keywords, ..RuleText::default() });
+        let rules: Vec<_> = rules.collect();
+        let strictness = Strictness::Balanced;
+        let matching = Matching { mode: mode.clone(), contains: false, strictness };
+        let rating = RuleMatcher::build(&rules, &matching, None).unwrap().rate(message);
+        rating.answer.map(|rule| rule as usize)
+    }
+
+    #[test]
+    fn another_number_or_letter_is_another_thing() {
+        let semantic = Mode::Semantic(SemanticSpace::built_in());
+        let words = ["3年級家長會", "A棟電梯", "第1次月考日期", "10月班費", "pitch 2", "plan b"];
+        for mode in [&Mode::Fuzzy, &semantic] {
+            for message in
+                ["4年級家長會", "C棟電梯", "第2次月考日期", "11月班費", "pitch 3", "plan c"]
+            {
+                assert_eq!(of_words(mode, &words, message), None, "{message} {mode:?}");
+            }
+            let pairs = ["3年級家長會", "4年級家長會", "A棟電梯", "B棟電梯"];
+            for (message, rule) in [("3年級家長會幾點", 0), ("4年級的家長會", 1), ("B 棟的電梯", 3)]
+            {
+                assert_eq!(of_words(mode, &pairs, message), Some(rule), "{message} {mode:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn votes_and_counts_ask_for_nothing() {
+        let words = ["A棟電梯", "1樓大廳", "3年級家長會", "10月班費", "7-11", "pitch 2", "plan b"];
+        for message in ["+1", "1", "我+1", "3", "我3個", "B", "B餐", "10", "+10", "7", "+2", "3月"]
+        {
+            assert_eq!(of_words(&Mode::Fuzzy, &words, message), None, "{message}");
+        }
+        assert_eq!(of_words(&Mode::Fuzzy, &words, "1樓的大廳"), Some(1));
+        assert_eq!(of_words(&Mode::Fuzzy, &words, "7-11"), Some(4));
+    }
+
+    #[test]
+    fn a_word_of_a_long_message_that_asks_nothing_is_no_question_for_it() {
+        let words = ["hours", "停車", "address", "明天", "ราคา"];
+        for message in [
+            "I waited four hours at the dentist yesterday and then the car broke down on the way",
+            "他昨天在我家門口違規停車，我已經報警了，警察說要等兩個小時才會來",
+            "please send me your email address so that I can forward the invoice to the accountant",
+            "我家小孩明天要去外婆家，所以不會來",
+        ] {
+            assert_eq!(of_words(&Mode::Fuzzy, &words, message), None, "{message}");
+        }
+        for (message, rule) in [
+            ("what are your hours today?", 0),
+            ("請問附近哪裡可以停車", 1),
+            ("your address please", 2),
+            ("ราคาเท่าไหร่คะ", 4),
+        ] {
+            assert_eq!(of_words(&Mode::Fuzzy, &words, message), Some(rule), "{message}");
+        }
+    }
+
+    #[test]
+    fn of_two_rules_that_are_nearly_alike_the_better_one_answers() {
+        let semantic = Mode::Semantic(SemanticSpace::built_in());
+        let words = ["土曜日の練習時間", "日曜日の練習時間"];
+        assert_eq!(of_words(&semantic, &words, "土曜日の練習時間は？"), Some(0));
+        assert_eq!(of_words(&semantic, &words, "日曜の練習時間"), Some(1));
+    }
+
+    #[test]
     fn a_whole_message_is_excluded_without_contains_too() {
         assert_eq!(keyword(false, &["HOURS"], "hours?"), (None, true));
         assert_eq!(keyword(false, &["happy hours"], "hours?"), (Some(0), false));

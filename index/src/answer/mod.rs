@@ -5,11 +5,13 @@
 //! the best one answers.
 
 mod exclusion;
+mod identifiers;
 mod matcher;
 pub mod similar;
 pub mod thresholds;
 
 pub(crate) use exclusion::{TextsOfRules, excluded_texts, matcher_of};
+pub(crate) use identifiers::{Identifiers, without_identifiers};
 pub use matcher::{Matching, Mode, RuleMatcher};
 
 /// Text of a rule for the tolerant matchers. Its index in the list that a matcher is built from is
@@ -141,13 +143,23 @@ pub struct Acceptance {
 impl Acceptance {
     /// Returns the rating of sorted candidates, with the first `most` of them. Excluded ones do not
     /// answer, and are no rivals.
-    pub fn rate(self, mut candidates: Vec<Candidate>, most: usize) -> Rating {
+    pub fn rate(self, candidates: Vec<Candidate>, most: usize) -> Rating {
+        self.rate_by(candidates, most, |best, second| best - second)
+    }
+
+    /// Returns the rating of candidates as [`Self::rate`] does, with `lead` of a score over another.
+    pub(crate) fn rate_by(
+        self,
+        mut candidates: Vec<Candidate>,
+        most: usize,
+        lead: impl Fn(f32, f32) -> f32,
+    ) -> Rating {
         let mut open = candidates.iter().filter(|candidate| !candidate.excluded);
         let best = open.next();
         let runner_up = open.next().map_or(0.0, |candidate| candidate.score);
         let answer = best
             .filter(|best| best.score >= self.least_score)
-            .filter(|best| best.score - runner_up >= self.least_lead)
+            .filter(|best| lead(best.score, runner_up) >= self.least_lead)
             .map(|best| best.rule);
         candidates.truncate(most);
         Rating { answer, candidates }

@@ -36,6 +36,16 @@ const STRINGS: &str = "請問 嗎 呢 吧 啊 喔 哦 啦 的 了 是 我 你 �
     어디 언제 뭐 무엇 어떻게 왜 누구 몇 얼마 얼마예요 있나요 있어요 되나요 해요 하나요 주세요 알려주세요 \
     싶어요 싶은데 저 제 이거 그거 안녕하세요 감사합니다";
 
+/// Words of scripts with spaces by which a question asks.
+const ASKING_WORDS: &str = "what whats which who whos when where wheres why how hows can could does do \
+    did is are any anyone anybody";
+
+/// Strings of scripts without spaces, and of Korean, by which a question asks.
+const ASKING_STRINGS: &str = "請問 想問 嗎 呢 什麼 甚麼 怎麼 怎樣 如何 哪 幾 多少 多久 為什麼 誰 可不可以 能不能 有沒有 是不是 \
+    ですか ますか ませんか でしょうか ください 教えて 知りたい どう どこ いつ 何 なに なん どの どれ いくら なぜ できますか \
+    ไหม มั้ย หรือเปล่า รึเปล่า อะไร ที่ไหน เมื่อไหร่ เมื่อไร ยังไง อย่างไร เท่าไหร่ เท่าไร กี่ ทำไม ใคร สอบถาม \
+    나요 까요 습니까 입니까 인가요 어디 언제 뭐 무엇 어떻게 왜 누구 몇 얼마 알려주세요";
+
 /// Words, by the hashes of their features.
 static COMMON_WORDS: LazyLock<HashSet<u64, Hashed>> = LazyLock::new(|| {
     let words = WORDS.split_whitespace().map(|word| word.chars().collect::<Vec<_>>());
@@ -54,6 +64,20 @@ static COMMON_STRINGS: LazyLock<HashMap<char, Vec<Vec<char>>, Hashed>> = LazyLoc
     }
     by_first
 });
+
+static ASKING: LazyLock<(HashSet<&'static str>, Vec<String>)> = LazyLock::new(|| {
+    let strings = ASKING_STRINGS.split_whitespace().map(fold_alike);
+    (ASKING_WORDS.split_whitespace().collect(), strings.collect())
+});
+
+/// Returns whether a text, folded by [`fold_alike`], looks like a question: it has a question mark,
+/// or a word by which questions ask.
+pub(super) fn is_asking(folded: &str) -> bool {
+    let (words, strings) = &*ASKING;
+    folded.contains('?')
+        || folded.split(|c: char| !c.is_alphanumeric()).any(|word| words.contains(word))
+        || strings.iter().any(|string| folded.contains(string.as_str()))
+}
 
 /// Returns whether the word with that hash, of a script with spaces, is common.
 pub(crate) fn is_common_word(name: u64) -> bool {

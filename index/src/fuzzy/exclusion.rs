@@ -87,7 +87,7 @@ impl ExcludedPhrases {
         let mut all: Vec<_> = texts.iter().map(evidence).collect();
         all.sort_by(|(a, _), (b, _)| b.likeness().total_cmp(&a.likeness()));
         for (evidence, phrase) in all.iter_mut().take(COMPARED_CLOSELY) {
-            evidence.compare(&message.text, &phrase.text);
+            evidence.compare(message, &phrase.text);
         }
         all.iter().map(|(evidence, _)| evidence.score()).fold(0.0, f32::max)
     }

@@ -136,6 +136,25 @@ impl Extractor {
         unspaced as f32 / self.chars.len().max(1) as f32
     }
 
+    /// Returns the number of characters that are part of no function word, particle, polite form or
+    /// question word.
+    pub(crate) fn telling(&mut self) -> usize {
+        let mut count = 0;
+        for piece in &self.pieces {
+            let chars = &self.chars[piece.range.clone()];
+            count += match piece.kind {
+                Kind::Word if common::is_common_word(word_hash(chars)) => 0,
+                Kind::Word => chars.len(),
+                Kind::Run => {
+                    common::mark(chars, &mut self.common);
+                    self.common.iter().filter(|common| !**common).count()
+                }
+                Kind::Symbol => 0,
+            };
+        }
+        count
+    }
+
     /// Replaces words by their corrections by `correct`; returns whether there was any.
     pub(crate) fn respell<'a>(&mut self, correct: impl Fn(&[char]) -> Option<&'a str>) -> bool {
         let mut changed = false;

@@ -19,7 +19,9 @@ mod words;
 
 use std::fmt;
 
-use crate::answer::{Candidate, Rating, RuleText, Strictness, thresholds};
+use crate::answer::{
+    Candidate, Identifiers, Rating, RuleText, Strictness, thresholds, without_identifiers,
+};
 use crate::fold::alike::fold_alike;
 use crate::fold::strip_marks;
 use crate::keyword::{KeywordHit, KeywordMatcher};
@@ -35,6 +37,13 @@ const PROPOSED: usize = 64;
 const COMPARED: usize = 32;
 /// Number of them, those with the most in common, that are compared character by character.
 const COMPARED_CLOSELY: usize = 8;
+/// Minimum share of a phrase that a message with identifiers has beside them: a number or a letter
+/// alone is a vote or a count.
+const LEAST_NAMED: f32 = 0.1;
+/// Minimum share of a message's telling characters that a phrase inside of it has.
+const LEAST_INSIDE: f32 = 0.3;
+/// The same for a question.
+const LEAST_INSIDE_QUESTION: f32 = 0.12;
 /// Maximum number of candidates of a rating.
 const RATED: usize = 5;
 
@@ -101,7 +110,7 @@ impl FuzzyMatcher {
         evidence.sort_by(|(a, _), (b, _)| b.likeness().total_cmp(&a.likeness()));
         for (evidence, phrase) in evidence.iter_mut().take(COMPARED_CLOSELY) {
             if let Some(phrase) = *phrase {
-                evidence.compare(&message.text, self.phrases.text(phrase));
+                evidence.compare(message, self.phrases.text(phrase));
             }
         }
         evidence.iter().map(|(e, _)| Candidate::new(e.rule, e.score())).collect()
@@ -121,8 +130,15 @@ impl FuzzyMatcher {
         let mut best = None;
         let mut sum = 0.0;
         for phrase in self.phrases.of_rule(rule) {
-            let shared = self.phrases.shared(&message.members, phrase);
+            if message.identifiers.conflict(self.phrases.identifiers(phrase)) {
+                continue;
+            }
             let norm = self.phrases.norm(phrase);
+            let telling = |members| self.phrases.shared(members, phrase) / (norm * norm);
+            if message.named.as_ref().is_some_and(|named| telling(named) < LEAST_NAMED) {
+                continue;
+            }
+            let shared = self.phrases.shared(&message.members, phrase);
             let cosine = shared / (norm * message.query.norm);
             sum += cosine;
             if cosine > evidence.cosine {
@@ -155,6 +171,11 @@ struct Message {
     unspaced: f32,
     query: MessageVector,
     members: Members,
+    identifiers: Identifiers,
+    /// Features without the identifiers, if there are any.
+    named: Option<Members>,
+    /// Minimum number of characters of a phrase that counts inside of the message.
+    least_inside: f32,
     /// Phrase that equals the message.
     equal: Option<KeywordHit>,
     /// Longest phrase that occurs in it word for word, mistyped words corrected.
@@ -173,11 +194,34 @@ impl Message {
         let query = matcher.phrases.query(&extractor.features);
         let members = matcher.phrases.members(&query);
         let spelled = if corrected { extractor.spelled() } else { folded.to_owned() };
+        let is_question = common::is_asking(folded);
+        let share = if is_question { LEAST_INSIDE_QUESTION } else { LEAST_INSIDE };
+        let least_inside = share * phrases::to_f32(extractor.telling());
         let contained = matcher.keywords.contains(&spelled);
-        let contained = contained.filter(|hit| score::may_stand_inside(&spelled, *hit));
+        let contained = contained.filter(|hit| {
+            score::may_stand_inside(&spelled, *hit) && phrases::to_f32(hit.len) >= least_inside
+        });
         let equal = matcher.keywords.exact(folded);
-        let features = extractor.features;
+        let features = std::mem::take(&mut extractor.features);
+        let identifiers = Identifiers::of(folded);
+        let named = (!identifiers.is_empty()).then(|| {
+            extractor.extract(&without_identifiers(folded));
+            matcher.phrases.members(&matcher.phrases.query(&extractor.features))
+        });
         let folded = folded.to_owned();
-        Self { text, folded, spelled, features, unspaced, query, members, equal, contained }
+        Self {
+            text,
+            folded,
+            spelled,
+            features,
+            unspaced,
+            query,
+            members,
+            identifiers,
+            named,
+            least_inside,
+            equal,
+            contained,
+        }
     }
 }

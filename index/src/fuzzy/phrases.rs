@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::features::{Extractor, Feature};
 use super::hash::Hashed;
 use super::words::Vocabulary;
-use crate::answer::RuleText;
+use crate::answer::{Identifiers, RuleText};
 use crate::fold::alike::fold_alike;
 use crate::fold::strip_marks;
 
@@ -34,6 +34,8 @@ pub(super) struct Phrases {
     pub(super) norms: Vec<f32>,
     /// Characters of the phrases, without spaces and punctuation.
     text: String,
+    /// Identifiers of each phrase.
+    identifiers: Vec<Identifiers>,
     /// Rule of each phrase.
     pub(super) rules: Vec<u32>,
     /// Start of the phrases of each rule; one more than there are rules.
@@ -56,7 +58,10 @@ impl Phrases {
             for phrase in text.phrases() {
                 let folded = fold_alike(phrase);
                 extractor.extract(strip_marks(&folded));
-                this.push(rule, &extractor, &mut kinds, &mut frequencies);
+                if !extractor.features.is_empty() {
+                    this.identifiers.push(Identifiers::of(&folded));
+                    this.push(rule, &extractor, &mut kinds, &mut frequencies);
+                }
             }
         }
         this.rule_starts.push(length(&this.rules));
@@ -75,9 +80,6 @@ impl Phrases {
         kinds: &mut Vec<f32>,
         frequencies: &mut Vec<(u32, u32)>,
     ) {
-        if extractor.features.is_empty() {
-            return;
-        }
         self.phrase_starts.push((length(&self.phrase_features), bytes(&self.text)));
         self.rules.push(rule);
         for feature in &extractor.features {
@@ -188,6 +190,11 @@ impl Phrases {
         &self.text[self.phrase_starts[at].1 as usize..self.phrase_starts[at + 1].1 as usize]
     }
 
+    /// Returns the identifiers of a phrase.
+    pub(super) fn identifiers(&self, phrase: u32) -> &Identifiers {
+        &self.identifiers[phrase as usize]
+    }
+
     /// Returns the rule of a phrase.
     pub(super) fn rule(&self, phrase: u32) -> u32 {
         self.rules[phrase as usize]
@@ -212,7 +219,10 @@ impl Phrases {
             + self.rules.len()
             + self.rule_starts.len()
             + self.centroids.len();
-        words * 4 + self.ids.capacity() * 17 + self.text.len() + self.vocabulary.size()
+        let identifiers = size_of_val(self.identifiers.as_slice())
+            + self.identifiers.iter().map(Identifiers::size).sum::<usize>();
+        let text = self.text.len() + identifiers;
+        words * 4 + self.ids.capacity() * 17 + text + self.vocabulary.size()
     }
 }
 

@@ -4,7 +4,8 @@
 use crate::keyword::KeywordHit;
 use crate::script::{Class, is_kana};
 
-use super::common;
+use super::phrases::to_f32;
+use super::{Message, common};
 
 /// Weight of the best phrase relative to all phrases of the rule together.
 const BEST_PHRASE: f32 = 0.4;
@@ -58,13 +59,13 @@ impl Evidence {
         BEST_PHRASE * self.cosine + (1.0 - BEST_PHRASE) * self.centroid
     }
 
-    /// Compares message and phrase, both without spaces and punctuation, character by character.
-    pub(super) fn compare(&mut self, message: &str, phrase: &str) {
-        let (m, p) = (message.chars().count(), phrase.chars().count());
-        self.edit = edit_similarity(message, m, phrase, p);
-        let allowed = p / 5;
-        if self.cover >= LEAST_COVER && m > p && allowed > 0 && is_unspaced(phrase) {
-            self.nearly_contained = distance_inside(message, phrase) <= allowed.min(3);
+    /// Compares a message with a phrase, both without spaces and punctuation, character by character.
+    pub(super) fn compare(&mut self, message: &Message, phrase: &str) {
+        let (m, p) = (message.text.chars().count(), phrase.chars().count());
+        self.edit = edit_similarity(&message.text, m, phrase, p);
+        let (allowed, is_long) = (p / 5, to_f32(p) >= message.least_inside);
+        if self.cover >= LEAST_COVER && m > p && allowed > 0 && is_long && is_unspaced(phrase) {
+            self.nearly_contained = distance_inside(&message.text, phrase) <= allowed.min(3);
         }
     }
 

@@ -13,7 +13,7 @@ use std::fmt;
 use fst::raw::{Fst, Output};
 
 use crate::fold::{fold_cow, fold_phrase, strip_marks};
-use crate::script::Class;
+use crate::script::{Class, may_part};
 use shortcuts::Shortcuts;
 
 /// A keyword map could not be built.
@@ -86,8 +86,9 @@ impl KeywordMatcher {
     }
 
     /// Returns the rule with a keyword that occurs in the message: as whole words where the script
-    /// has spaces, from the start of a word on in Korean, anywhere in scripts without spaces. The
-    /// longest keyword wins, then the older rule, then the first position.
+    /// has spaces, from the start of a word on in Korean, anywhere in scripts without spaces but
+    /// inside of a letter with its marks. The longest keyword wins, then the older rule, then the
+    /// first position.
     pub fn contains(&self, message: &str) -> Option<KeywordHit> {
         self.contains_where(message, |_| true)
     }
@@ -104,13 +105,12 @@ impl KeywordMatcher {
         }
         let folded = fold_cow(message);
         let mut best: Option<KeywordHit> = None;
-        let mut before = Class::Space;
+        let mut before = ' ';
         let mut chars = folded.char_indices().peekable();
         let mut start = 0;
         while let Some((at, c)) = chars.next() {
-            let class = Class::of(c);
             let second = chars.peek().map(|&(_, second)| second);
-            if may_begin(before, class)
+            if may_begin(before, c)
                 && self.filter.may_begin(c, second)
                 && let Some(hit) = self.longest_at(&folded[at..], (c, second), |rule, len| {
                     let hit = KeywordHit { rule, start, len };
@@ -120,7 +120,7 @@ impl KeywordMatcher {
             {
                 best = Some(hit);
             }
-            before = class;
+            before = c;
             start += 1;
         }
         best
@@ -193,15 +193,16 @@ fn rule_of(output: Output) -> Option<u32> {
     u32::try_from(output.value()).ok()
 }
 
-/// Returns whether a keyword whose first character is of class `first` may begin after a character
-/// of class `before`.
+/// Returns whether a keyword whose first character is `first` may begin after the character
+/// `before`.
 #[inline]
-fn may_begin(before: Class, first: Class) -> bool {
-    match first {
+fn may_begin(before: char, first: char) -> bool {
+    match Class::of(first) {
         Class::Space => false,
-        Class::Word => before != Class::Word,
-        Class::Hangul => !matches!(before, Class::Word | Class::Hangul),
-        Class::Symbol | Class::Unspaced => true,
+        Class::Word => Class::of(before) != Class::Word,
+        Class::Hangul => !matches!(Class::of(before), Class::Word | Class::Hangul),
+        Class::Symbol => true,
+        Class::Unspaced => may_part(before, first),
     }
 }
 
@@ -209,9 +210,14 @@ fn may_begin(before: Class, first: Class) -> bool {
 #[inline]
 fn may_end(text: &str, end: usize) -> bool {
     let (head, tail) = text.split_at(end);
-    let class_of = |c: Option<char>| c.map_or(Class::Space, Class::of);
-    class_of(head.chars().next_back()) != Class::Word
-        || class_of(tail.chars().next()) != Class::Word
+    let (Some(last), Some(next)) = (head.chars().next_back(), tail.chars().next()) else {
+        return true;
+    };
+    match Class::of(last) {
+        Class::Word => Class::of(next) != Class::Word,
+        Class::Unspaced => may_part(last, next),
+        Class::Space | Class::Symbol | Class::Hangul => true,
+    }
 }
 
 /// A one-hash Bloom filter of keyword beginnings: their first two characters, or their only one.

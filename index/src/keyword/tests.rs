@@ -57,6 +57,32 @@ fn scripts_without_spaces_are_matched_by_substring() {
 }
 
 #[test]
+fn a_keyword_is_no_part_of_a_letter_with_its_marks() {
+    for (keyword, message) in [
+        ("หมู", "หมู่บ้านเรา"),
+        ("สี", "ประชุมสี่โมงเย็น"),
+        ("ขา", "เขามาแล้ว"),
+        ("หมา", "เหมารถ"),
+        ("รู", "ไม่รู้เหมือนกัน"),
+        ("กม", "เกม"),
+        ("ตา", "เปิดเตา"),
+        ("は", "ば"),
+    ] {
+        assert!(!contains(keyword, message), "{keyword} {message}");
+    }
+    for (keyword, message) in [
+        ("หมู", "ซื้อหมูสองกิโล"),
+        ("สี", "สีแดง"),
+        ("ขา", "เจ็บขาครับ"),
+        ("ราคา", "ราคาเท่าไหร่"),
+        ("เกม", "เล่นเกมกัน"),
+        ("เวลา", "ถามเวลาเปิด"),
+    ] {
+        assert!(contains(keyword, message), "{keyword} {message}");
+    }
+}
+
+#[test]
 fn korean_keywords_begin_at_a_word_and_take_particles() {
     assert!(contains("주차장", "주차장은 어디에 있나요"));
     assert!(contains("가격", "이거 가격이 얼마예요"));
@@ -101,13 +127,21 @@ fn brute_force(keywords: &[String], message: &str) -> Option<(usize, u32, usize)
                 continue;
             }
             let (before, after) = (class(start.checked_sub(1)), class(Some(end)));
+            let parts = |left: Option<usize>, right: usize| {
+                let left = left.and_then(|left| message.get(left));
+                left.zip(message.get(right)).is_none_or(|(left, right)| may_part(*left, *right))
+            };
             let begins = match Class::of(keyword[0]) {
                 Class::Word => before != Some(Class::Word),
                 Class::Hangul => !matches!(before, Some(Class::Word | Class::Hangul)),
+                Class::Unspaced => parts(start.checked_sub(1), start),
                 _ => true,
             };
-            let word_end = Class::of(keyword[keyword.len() - 1]) == Class::Word;
-            let ends = !word_end || after != Some(Class::Word);
+            let ends = match Class::of(keyword[keyword.len() - 1]) {
+                Class::Word => after != Some(Class::Word),
+                Class::Unspaced => parts(Some(end - 1), end),
+                _ => true,
+            };
             if begins && ends {
                 hits.push((keyword.len(), rule, start));
             }
@@ -116,8 +150,8 @@ fn brute_force(keywords: &[String], message: &str) -> Option<(usize, u32, usize)
     hits.into_iter().min_by_key(|&(len, rule, start)| (usize::MAX - len, rule, start))
 }
 
-const ALPHABET: [&str; 15] =
-    ["時", "a", "가", " ", "B", "1", "間", "ท", "ำ", "나", "ア", "?", "é", "ｂ", "-"];
+const ALPHABET: [&str; 16] =
+    ["時", "a", "가", " ", "B", "1", "間", "ท", "ำ", "เ", "나", "ア", "?", "é", "ｂ", "-"];
 
 /// Generates short texts over few characters, so that keywords do occur.
 fn chat(alphabet: &'static [&str]) -> impl Strategy<Value = String> {

@@ -18,47 +18,16 @@ use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use super::IndexOptions;
 use super::tokenizer::UnitTokenizer;
+use crate::script::{ClusterRole, cluster_role};
 
 /// Maximum length of a cluster, in characters: nobody needs terms of endless tone marks.
 const MAX_CLUSTER: usize = 8;
 
-/// Part of a character in a cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    /// A vowel that is written before its consonant.
-    Lead,
-    /// Anything that a cluster can begin with.
-    Base,
-    /// It belongs to the character before it.
-    Mark,
-    /// A mark that the next character belongs to as well: it is stacked below.
-    Stack,
-}
-
-/// Returns the part of a folded character; `None` if it is of a script without clusters.
-fn role(c: char) -> Option<Role> {
-    Some(match c {
-        '\u{e40}'..='\u{e44}' | '\u{ec0}'..='\u{ec4}' => Role::Lead,
-        '\u{e30}'..='\u{e3a}' | '\u{e45}' | '\u{e47}'..='\u{e4e}' // Thai
-        | '\u{eb0}'..='\u{ebd}' | '\u{ec7}'..='\u{ecf}' // Lao
-        | '\u{102b}'..='\u{1038}' | '\u{103a}'..='\u{103e}' | '\u{1056}'..='\u{1059}' // Myanmar
-        | '\u{105e}'..='\u{1060}' | '\u{1062}'..='\u{1064}' | '\u{1067}'..='\u{106d}'
-        | '\u{1071}'..='\u{1074}' | '\u{1082}'..='\u{108d}' | '\u{108f}'
-        | '\u{17b4}'..='\u{17d1}' | '\u{17d3}' | '\u{17dd}' => Role::Mark, // Khmer
-        '\u{1039}' | '\u{17d2}' => Role::Stack,
-        '\u{e01}'..='\u{e2f}' | '\u{e46}' | '\u{e50}'..='\u{e59}' | '\u{e80}'..='\u{eff}'
-        | '\u{1000}'..='\u{1049}' | '\u{1050}'..='\u{109f}'
-        | '\u{1780}'..='\u{17b3}' | '\u{17d7}' | '\u{17dc}' | '\u{17e0}'..='\u{17f9}' => {
-            Role::Base
-        }
-        _ => return None,
-    })
-}
-
 /// Returns whether a text, folded or not, has any clusters.
 pub(super) fn has_clusters(text: &str) -> bool {
     // All of these characters begin with one of two bytes, which other texts mostly lack.
-    text.bytes().any(|byte| matches!(byte, 0xe0 | 0xe1)) && text.chars().any(|c| role(c).is_some())
+    text.bytes().any(|byte| matches!(byte, 0xe0 | 0xe1))
+        && text.chars().any(|c| cluster_role(c).is_some())
 }
 
 /// A cluster of a text.
@@ -141,9 +110,10 @@ pub(super) fn inner_pairs(folded: &str) -> impl Iterator<Item = Range<usize>> {
 
 /// Returns whether a cluster begins at a byte of a text, whatever is before the character before.
 fn begins_anyway(folded: &str, at: usize) -> bool {
-    let before = folded[..at].chars().next_back().and_then(role);
-    let here = folded[at..].chars().next().and_then(role);
-    matches!(before, Some(Role::Base | Role::Mark)) && matches!(here, Some(Role::Base | Role::Lead))
+    let before = folded[..at].chars().next_back().and_then(cluster_role);
+    let here = folded[at..].chars().next().and_then(cluster_role);
+    matches!(before, Some(ClusterRole::Base | ClusterRole::Mark))
+        && matches!(here, Some(ClusterRole::Base | ClusterRole::Lead))
 }
 
 /// Iterator over the clusters of a text.
@@ -155,23 +125,23 @@ pub(super) struct Clusters<'a> {
 }
 
 impl Clusters<'_> {
-    fn next_role(&mut self) -> Option<Role> {
-        self.chars.peek().and_then(|&(_, c)| role(c))
+    fn next_role(&mut self) -> Option<ClusterRole> {
+        self.chars.peek().and_then(|&(_, c)| cluster_role(c))
     }
 
     /// Takes the rest of a cluster that has begun with a character of that role.
-    fn take_rest(&mut self, first: Role) {
-        let mut takes_base = matches!(first, Role::Lead | Role::Stack);
+    fn take_rest(&mut self, first: ClusterRole) {
+        let mut takes_base = matches!(first, ClusterRole::Lead | ClusterRole::Stack);
         for _ in 1..MAX_CLUSTER {
             let Some(role) = self.next_role() else { return };
             let belongs = match role {
-                Role::Mark | Role::Stack => true,
-                Role::Base | Role::Lead => takes_base,
+                ClusterRole::Mark | ClusterRole::Stack => true,
+                ClusterRole::Base | ClusterRole::Lead => takes_base,
             };
             if !belongs {
                 return;
             }
-            takes_base = role == Role::Stack;
+            takes_base = role == ClusterRole::Stack;
             self.chars.next();
         }
     }
@@ -181,7 +151,8 @@ impl Iterator for Clusters<'_> {
     type Item = Cluster;
 
     fn next(&mut self) -> Option<Cluster> {
-        let (start, first) = self.chars.by_ref().find_map(|(at, c)| Some((at, role(c)?)))?;
+        let (start, first) =
+            self.chars.by_ref().find_map(|(at, c)| Some((at, cluster_role(c)?)))?;
         self.take_rest(first);
         let end = self.chars.peek().map_or(self.len, |&(at, _)| at);
         let before = self.before.replace(start..end).filter(|before| before.end == start);

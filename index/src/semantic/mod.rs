@@ -27,7 +27,8 @@ use std::sync::Arc;
 
 use crate::answer::thresholds::SEMANTIC_FOREIGN_LEAD;
 use crate::answer::{
-    Acceptance, AcceptanceLevels, Candidate, Rating, RuleText, Strictness, excluded_texts,
+    Acceptance, AcceptanceLevels, Candidate, Identifiers, Rating, RuleText, Strictness,
+    excluded_texts,
 };
 use crate::fold::fold_phrase;
 use crate::keyword::{KeywordError, KeywordMatcher};
@@ -94,6 +95,8 @@ pub struct SemanticMatcher {
     lexical: LexicalIndex,
     vectors: RuleVectors,
     excluded: ExcludedVectors,
+    /// Identifiers of the phrases of each rule; none if a phrase has none.
+    identifiers: Vec<Vec<Identifiers>>,
     /// Languages of each rule, and of all.
     languages: Vec<Languages>,
     spoken: Languages,
@@ -110,14 +113,20 @@ impl SemanticMatcher {
         let mut starts = vec![0];
         let mut lexical = LexicalBuilder::new();
         let mut languages = Vec::with_capacity(rules.len());
+        let mut identifiers = Vec::with_capacity(rules.len());
         for rule in rules {
             let mut spoken = Languages::default();
+            let mut named = Vec::new();
             for phrase in rule.phrases().map(fold_phrase).filter(|phrase| !phrase.is_empty()) {
                 lexical.phrase(&phrase);
                 spoken = spoken.or(Languages::of(&phrase));
+                named.push(Identifiers::of(&phrase));
                 phrases.push(phrase);
             }
             languages.push(spoken);
+            // One phrase without any may be meant by every message.
+            let all_named = named.iter().all(|phrase| !phrase.is_empty());
+            identifiers.push(if all_named { named } else { Vec::new() });
             lexical.answer(&fold_phrase(rule.answer));
             lexical.end_rule();
             starts.push(u32::try_from(phrases.len()).unwrap_or(u32::MAX));
@@ -141,6 +150,7 @@ impl SemanticMatcher {
             excluded: ExcludedVectors::build(&texts, rows, of_rules, &groups)?,
             spoken: Languages::all(&languages),
             languages,
+            identifiers,
         })
     }
 
@@ -154,11 +164,19 @@ impl SemanticMatcher {
         let mut candidates =
             if ngrams::has_content(&folded) { self.candidates(&folded) } else { Vec::new() };
         let Some(rule) = equal else {
-            return self.acceptance(strictness).rate(candidates, CANDIDATES);
+            let acceptance = self.acceptance(strictness);
+            let mut rating = acceptance.rate_by(candidates, CANDIDATES, score::lead);
+            for candidate in &mut rating.candidates {
+                candidate.score = score::shown(candidate.score);
+            }
+            return rating;
         };
         candidates.retain(|candidate| candidate.rule != rule);
         candidates.insert(0, Candidate::new(rule, 1.0));
         candidates.truncate(CANDIDATES);
+        for candidate in &mut candidates[1..] {
+            candidate.score = score::shown(candidate.score);
+        }
         Rating { answer: Some(rule), candidates }
     }
 
@@ -181,6 +199,8 @@ impl SemanticMatcher {
             *sum = self.vectors.score(&message, at, calibration.nearest);
             *sum += calibration.lexical * lexical[at];
         }
+        let identifiers = Identifiers::of(folded);
+        best.retain(|&(rule, _)| !self.is_of_another(&identifiers, rule));
         self.prefer(folded, &mut best);
         let scores = Scores::new(calibration, self.len(), best.iter().map(|&(_, sum)| sum));
         let sums = MessageSums { folded, message: &message, texts: &texts, calibration };
@@ -196,6 +216,13 @@ impl SemanticMatcher {
             right.score.total_cmp(&left.score).then(left.rule.cmp(&right.rule))
         });
         candidates
+    }
+
+    /// Returns whether all phrases of a rule name another thing than a message does: the 4th grade
+    /// and not the 3rd.
+    fn is_of_another(&self, identifiers: &Identifiers, rule: u32) -> bool {
+        let phrases = &self.identifiers[rule as usize];
+        !phrases.is_empty() && phrases.iter().all(|phrase| identifiers.conflict(phrase))
     }
 
     /// Retains the rules in one language: the message's, unless the best of another one is much
@@ -245,6 +272,8 @@ impl SemanticMatcher {
     /// Returns the memory of the matcher in bytes, the space not counted.
     pub fn size(&self) -> usize {
         let excluded = self.excluded.size() + self.languages.len();
+        let named = self.identifiers.iter().flatten().map(Identifiers::size).sum::<usize>();
+        let excluded = excluded + named + self.identifiers.len() * size_of::<Vec<Identifiers>>();
         self.phrases.size() + self.lexical.size() + self.vectors.size() + excluded
     }
 }

@@ -9,6 +9,8 @@ use super::Calibration;
 const MANY_RULES: f32 = 150.0;
 /// Maximum score of a message that is not one of the rule's phrases.
 const BELOW_EQUAL: f32 = 0.99;
+/// Lead of a score for each unit of lead of its sum: the slope of the logistic function at 0.8.
+const SUM_LEAD: f32 = 0.16;
 /// Minimum lexical score that shows by itself that two texts are the same but for a typo.
 const NEARLY_EQUAL: f32 = 0.75;
 
@@ -44,14 +46,29 @@ impl Scores {
     }
 
     /// Returns the score of a rule with this `sum`, of which the lexical score is a part: a
-    /// logistic function of the sum, less the rival's share.
+    /// logistic function of the sum, less the rival's share. Of two that are nearly 1 the better one
+    /// can still be told: [`shown`] cuts them.
     pub(super) fn score(&self, sum: f32, lexical: f32) -> f32 {
         let rival = if sum < self.best { self.best } else { self.second };
         let whole = sum - self.rival * rival + self.bias;
         let score = 1.0 / (1.0 + (-whole).exp());
-        let score = if lexical >= NEARLY_EQUAL { score.max(lexical) } else { score };
-        score.min(BELOW_EQUAL)
+        if lexical >= NEARLY_EQUAL { score.max(lexical.min(BELOW_EQUAL)) } else { score }
     }
+}
+
+/// Returns a score as it is shown: only a message that is one of the rule's phrases has 1.
+pub(super) fn shown(score: f32) -> f32 {
+    score.min(BELOW_EQUAL)
+}
+
+/// Returns the lead of a score over another. Near 1, where scores hardly differ any more, it is the
+/// lead of their sums.
+pub(super) fn lead(best: f32, second: f32) -> f32 {
+    let odds = |score: f32| {
+        let score = score.clamp(1e-6, 1.0 - 1e-6);
+        (score / (1.0 - score)).ln()
+    };
+    (best - second).max(SUM_LEAD * (odds(best) - odds(second)))
 }
 
 #[cfg(test)]
@@ -98,5 +115,15 @@ mod tests {
         assert!(scores.score(1.0, 0.74) < 0.1);
         assert!((scores.score(1.0, 0.8) - 0.8).abs() < 1e-6);
         assert!((scores.score(1.0, 1.0) - BELOW_EQUAL).abs() < 1e-6);
+    }
+
+    #[test]
+    fn near_one_the_sums_tell_which_is_better() {
+        let scores = Scores::new(&CALIBRATION, 150, [11.0].into_iter());
+        let (better, worse) = (scores.score(12.0, 0.0), scores.score(11.0, 0.0));
+        assert_eq!(shown(better).to_bits(), shown(worse).to_bits());
+        assert!(better - worse < 0.02 && lead(better, worse) > 0.1);
+        assert!((lead(0.65, 0.64) - 0.01).abs() < 1e-4, "in the middle nothing changes");
+        assert!(lead(1.0, 1.0).abs() < f32::EPSILON);
     }
 }

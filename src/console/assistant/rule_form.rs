@@ -3,7 +3,7 @@
 use chatkeep_core::assistant::{Rule, RuleDraft, limits};
 use chatkeep_core::text::prefix;
 use chatkeep_i18n::Language;
-use chatkeep_index::fold_phrase;
+use chatkeep_index::{KeywordMatcher, fold_phrase};
 use chatkeep_services::assistant::RuleUpdate;
 use serde::Deserialize;
 use url::form_urlencoded;
@@ -152,6 +152,24 @@ impl RuleForm {
         }
     }
 
+    /// Returns a message as [`Self::text_not_for`] does; of one that is longer than such a text may
+    /// be, the part with a keyword.
+    pub(super) fn part_not_for(&self, message: &str) -> String {
+        let text = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        let start = self.start_of_part(&text).unwrap_or_default();
+        Self::text_not_for(&text[start..])
+    }
+
+    /// Returns where the first part with a keyword begins, if the beginning of a text has none.
+    fn start_of_part(&self, text: &str) -> Option<usize> {
+        let keywords = KeywordMatcher::build(self.keywords.lines().map(|keyword| (0, keyword)));
+        let keywords = keywords.ok()?;
+        let mut starts = text.char_indices().map(|(at, _)| at).step_by(limits::NOT_FOR_TEXT / 2);
+        starts.find(|&start| {
+            keywords.contains(prefix(&text[start..], limits::NOT_FOR_TEXT)).is_some()
+        })
+    }
+
     /// Adds a text that the rule must not answer.
     pub(super) fn but_not_for(mut self, text: &str) -> Self {
         add_line(self.not_for.get_or_insert_default(), text);
@@ -202,6 +220,16 @@ mod tests {
         assert_eq!(cut(&"字".repeat(501)), "字".repeat(500));
         let mixed = format!("請問 parking{}", "這裡附近".repeat(200));
         assert_eq!(cut(&mixed).chars().count(), 500, "a script without spaces");
+    }
+
+    #[test]
+    fn of_a_long_message_the_part_with_the_keyword_is_taken() {
+        let form = RuleForm { keywords: "fees\n停車".to_owned(), ..RuleForm::default() };
+        let long = format!("{} 停車場施工 {}", "字".repeat(560), "later ".repeat(200));
+        let part = form.part_not_for(&long);
+        assert!(part.contains("停車場施工") && part.chars().count() <= 500, "{part}");
+        assert_eq!(form.part_not_for(&"x ".repeat(600)), RuleForm::text_not_for(&"x ".repeat(600)));
+        assert_eq!(form.part_not_for("  short\nfees "), "short fees");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use chatkeep_core::assistant::{AssistantConfig, limits};
+use chatkeep_core::assistant::{AssistantConfig, NoMatchScope, limits};
 use chatkeep_i18n::Language;
 use chatkeep_services::access::{Admin, WriteAssistant};
 use chatkeep_services::assistant::{
@@ -61,6 +61,8 @@ struct TextsPage {
     present: Present,
     limit: String,
     words_hint: String,
+    /// Sentence about the messages that get the no-match reply.
+    no_match_scope: String,
     preview: Option<String>,
     /// Address that the link word answers with; `None` without a public address.
     address: Option<String>,
@@ -156,7 +158,12 @@ async fn shown(
         let service = &console.services.assistant;
         Some(service.welcome_preview(access, &form.welcome_text, name).await?)
     };
+    let settings = console.services.assistant.settings(access).await?;
     let page = TextsPage {
+        no_match_scope: language.text(match settings.config.qa.no_match_scope {
+            NoMatchScope::Always => "texts-no-match-always",
+            NoMatchScope::Addressed => "texts-no-match-addressed",
+        }),
         frame: visitor.frame(language.text("assistant-texts")),
         sections: Section::Texts.links(&channel, visitor),
         idle: notices(console, visitor, access, &channel, Section::Texts).await?,

@@ -49,15 +49,20 @@ impl WrongReply {
             Self { reply: Some(reply), .. } => reader.before_reply(&reply).await?,
             Self { .. } => return Ok((form, None)),
         };
-        let text = match answered {
-            AnsweredText::Known(text) => RuleForm::text_not_for(&text),
+        let (text, is_whole) = match answered {
+            AnsweredText::Known(text) => {
+                let part = form.part_not_for(&text);
+                let is_whole = text.split_whitespace().eq(part.split_whitespace());
+                (part, is_whole)
+            }
             AnsweredText::Edited => return Ok((form, Some("rule-not-for-edited"))),
             AnsweredText::Gone => return Ok((form, Some("rule-not-for-gone"))),
         };
         if form.has_keyword(&text) {
             return Ok((form, Some("rule-not-for-keyword")));
         }
-        Ok((form.but_not_for(&text), Some("rule-not-for-added")))
+        let said = if is_whole { "rule-not-for-added" } else { "rule-not-for-part" };
+        Ok((form.but_not_for(&text), Some(said)))
     }
 }
 

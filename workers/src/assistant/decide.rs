@@ -49,6 +49,16 @@ pub struct DecisionTrace {
     pub rating: Rating,
 }
 
+/// Returns what rules are rated for in a text: its beginning, if it is longer than people can send,
+/// without links and mail addresses, unless all of it `is_keyword`.
+pub fn words_to_rate(text: &str, is_keyword: impl FnOnce(&str) -> bool) -> Cow<'_, str> {
+    let text = text.char_indices().nth(MAX_TEXT).map_or(text, |(end, _)| &text[..end]);
+    match without_addresses(text) {
+        Cow::Owned(words) if !is_keyword(text) => words.into(),
+        _ => text.into(),
+    }
+}
+
 impl Compiled {
     /// Decides on a text: triggers of the group rules first, then of the link, then questions and
     /// answers.
@@ -61,10 +71,8 @@ impl Compiled {
         text.len().saturating_mul(self.rules.len().max(1)) <= QUICK
     }
 
-    /// Decides on a text, and rates the rules. Of a text that is longer than people can send, the
-    /// beginning is considered. What stands in links and mail addresses is no word of it.
+    /// Decides on a text, and rates the rules. See [`words_to_rate`] for what is considered.
     pub fn consider(&self, text: &str) -> DecisionTrace {
-        let text = text.char_indices().nth(MAX_TEXT).map_or(text, |(end, _)| &text[..end]);
         let text = &*self.words_of(text);
         let without_rules = |decision| DecisionTrace { decision, rating: Rating::default() };
         if !self.config.enabled {
@@ -89,17 +97,12 @@ impl Compiled {
         DecisionTrace { decision: answer.map_or(nothing, Decision::Answer), rating }
     }
 
-    /// Returns the words of a text: without links and mail addresses, unless the whole of it is a
-    /// keyword.
+    /// Returns the words of a text.
     fn words_of<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let is_keyword = || {
+        words_to_rate(text, |text| {
             let triggers = [&self.triggers, &self.link_triggers];
             triggers.iter().any(|all| all.exact(text).is_some()) || self.matcher.is_keyword(text)
-        };
-        match without_addresses(text) {
-            Cow::Owned(words) if !is_keyword() => words.into(),
-            _ => text.into(),
-        }
+        })
     }
 
     /// Returns the rule of that ordinal.
