@@ -220,7 +220,7 @@ impl CandidateRow {
         language: Language,
     ) -> Self {
         let TrialCandidate { rule, found, answers, excluded, .. } = near;
-        let text = RuleForm::text_not_for(text);
+        let text = RuleForm::of(&rule, 0).part_not_for(text);
         let wrong = || format!("{rules}/{}?{}", rule.id, query_of(&[("notFor", &text)]));
         let wrong = answers.then(wrong);
         let name = rule_name(&rule, language);

@@ -4,6 +4,11 @@ use super::calendar::{DateLine, DateOrder, Orders};
 use super::names::Counted;
 use super::{Day, LineReader, clock, title, words};
 
+/// Minimum number of placeholders without brackets in a text of a phone.
+const MANY: u64 = 2;
+/// Minimum share of them in its messages: one in so many.
+const RARE: u64 = 10;
+
 /// Result of the first pass over a file.
 #[derive(Debug, Default)]
 pub struct Survey {
@@ -117,11 +122,18 @@ impl Survey {
         self.orders.order()
     }
 
+    /// Returns true if placeholders have no brackets. Phones hardly ever write them so: there, a word
+    /// such as `Photo` that is not frequent was typed.
+    fn has_bare_placeholders(&self) -> bool {
+        let is_frequent = self.bare >= MANY && self.bare * RARE >= self.timed;
+        self.bare > 2 * self.bracketed && (self.spaced || is_frequent)
+    }
+
     /// Returns a reader for the second pass, with the format and the people in the chat.
     pub fn reader<'a>(&self, order: DateOrder, known: impl Iterator<Item = &'a str>) -> LineReader {
         LineReader {
             spaced: self.spaced,
-            bare: self.bare > 2 * self.bracketed,
+            bare: self.has_bare_placeholders(),
             form: self.form.clone(),
             order,
             names: self.counted.names(known),

@@ -16,6 +16,7 @@ on_both!(
     a_claim_that_was_committed_unseen_is_granted_again,
     the_last_hit_is_of_the_event_that_was_sent_last,
     the_cooldown_suppresses_and_counts,
+    a_corrected_answer_does_not_wait,
     the_cooldown_of_the_link_is_the_channels,
     what_was_never_said_begins_no_cooldown,
     the_outcome_is_recorded_once,
@@ -148,6 +149,27 @@ async fn the_last_hit_is_of_the_event_that_was_sent_last(fixture: Fixture) {
     assert_eq!(claim(&fixture, "E3", 24_999, 5_000).await, Claim::Suppressed);
     assert_eq!(claim(&fixture, "E4", 25_000, 5_000).await, Claim::Granted);
     assert_eq!(hits(&fixture).await, (4, 1));
+}
+
+async fn a_corrected_answer_does_not_wait(fixture: Fixture) {
+    prepared(&fixture).await;
+    let set = async |answer: &str, keyword: &str, time: i64| {
+        let draft = RuleDraft {
+            keywords: vec![keyword.to_owned()],
+            answer: answer.to_owned(),
+            ..RuleDraft::default()
+        };
+        let id = "qa_1_a".into();
+        let set = RuleChange::Set(&id, &draft);
+        let assistant = fixture.store.assistant();
+        assistant.change_rule(&"C1".into(), set, None, &"U1".into(), at(time)).await.unwrap();
+    };
+    assert_eq!(claim(&fixture, "E1", 10_000, 5_000).await, Claim::Granted);
+    set("9-18", "opening hours", 10_500).await;
+    assert_eq!(claim(&fixture, "E2", 11_000, 5_000).await, Claim::Suppressed, "as it was said");
+    set("10-19", "opening hours", 11_500).await;
+    assert_eq!(claim(&fixture, "E3", 12_000, 5_000).await, Claim::Granted);
+    assert_eq!(claim(&fixture, "E4", 13_000, 5_000).await, Claim::Suppressed);
 }
 
 async fn the_cooldown_suppresses_and_counts(fixture: Fixture) {

@@ -58,8 +58,11 @@ const ADD_RULE: &str = "
     INSERT INTO qa_rules (channel_id, rule_id, keywords, question, answer, not_for, created_at,
                           created_by)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+/// A rule with another answer does not repeat itself: its cooldown ends.
 const SET_RULE: &str = "
-    UPDATE qa_rules SET keywords = $3, question = $4, answer = $5, not_for = $6, changed_at = $7
+    UPDATE qa_rules SET
+        keywords = $3, question = $4, answer = $5, not_for = $6, changed_at = $7,
+        last_hit_at = CASE WHEN answer = $5 THEN last_hit_at ELSE 0 END
     WHERE channel_id = $1 AND rule_id = $2";
 const SAME_RULE: &str = "
     SELECT COUNT(*) FROM qa_rules
