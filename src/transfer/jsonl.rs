@@ -150,6 +150,7 @@ impl Line {
             kept_at: view.backed_up_at,
             sender: view.sender.map(|sender| sender.user_id),
             candidates: Vec::new(),
+            unnamed_candidates: Vec::new(),
             kind: view.kind,
             content,
             quoted: view.quoted_message_id,

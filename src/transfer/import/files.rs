@@ -76,8 +76,7 @@ impl Beside {
         match self {
             Self::Folder(folder) => folder.is_dir(),
             Self::Zip(archive, _) => {
-                let in_folder = |name: &str| name.split('/').next() == Some(FOLDER);
-                archive.file_names().any(in_folder)
+                archive.file_names().any(|name| name.split('/').next() == Some(FOLDER))
             }
         }
     }
@@ -196,8 +195,9 @@ impl Files<'_> {
         };
         let now = self.clock.now();
         let message = (self.channel, &brought.message);
-        let outcome = self.store.media().store_imported_media(self.import, message, &media, now);
-        Ok(FileOutcome::Taken(outcome.await?))
+        let media_store = self.store.media();
+        let outcome = media_store.store_imported_media(self.import, message, &media, now).await?;
+        Ok(FileOutcome::Taken(outcome))
     }
 }
 

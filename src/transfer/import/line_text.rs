@@ -78,14 +78,17 @@ impl TextImport {
         let name = said.name.clone();
         let minute = self.zone.at(said.at);
         let SyntheticId { id, former_id, sent_at } = self.ids.next(minute, said);
-        let (user, candidates, person) = match self.people.find(&name) {
-            NamedPerson::Member(user) => (user.clone(), Vec::new(), None),
-            NamedPerson::Guess(id, candidates) => {
-                let (display_name, candidates) = (Some(name), candidates.to_vec());
-                let person = ImportedPerson { id: id.clone(), display_name, picture_url: None };
-                (id, candidates, Some(person))
-            }
+        let (user, candidates, unnamed_candidates) = match self.people.find(&name) {
+            NamedPerson::Member(user) => (user.clone(), Vec::new(), Vec::new()),
+            NamedPerson::Shared(id, people) => (id, people.to_vec(), Vec::new()),
+            NamedPerson::Unknown(id, people) => (id, Vec::new(), people.to_vec()),
         };
+        let is_member = matches!(self.people.find(&name), NamedPerson::Member(_));
+        let person = (!is_member).then(|| ImportedPerson {
+            id: user.clone(),
+            display_name: Some(name),
+            picture_url: None,
+        });
         let kind = said.content.as_ref().map_or(MessageType::Text, Content::kind);
         let media = kind.is_media().then_some(ImportedMedia {
             status: MediaStatus::Expired,
@@ -99,6 +102,7 @@ impl TextImport {
             kept_at: None,
             sender: Some(user),
             candidates,
+            unnamed_candidates,
             kind,
             content: said.content.as_ref().map(serde_json::to_string).transpose()?,
             quoted: None,

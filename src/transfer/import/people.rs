@@ -31,9 +31,11 @@ pub(super) struct NameDirectory {
 pub(super) enum NamedPerson<'a> {
     /// The only member of that name.
     Member(&'a UserId),
-    /// Person known by the name only, with the members who may be it: those of that name, or those
-    /// who opted out at some time when nobody has it.
-    Guess(UserId, &'a [UserId]),
+    /// Person known by the name only, with the members of that name.
+    Shared(UserId, &'a [UserId]),
+    /// Person of a name that nobody has, with the members who may have had it: those who opted out
+    /// at some time.
+    Unknown(UserId, &'a [UserId]),
 }
 
 impl NameDirectory {
@@ -75,14 +77,11 @@ impl NameDirectory {
 
     /// Returns the person of that name.
     pub(super) fn find(&self, name: &str) -> NamedPerson<'_> {
-        let guess = |people| {
-            let id = UserId::new(format!("import:{}", hash([&name.trim()])));
-            NamedPerson::Guess(id, people)
-        };
+        let id = || UserId::new(format!("import:{}", hash([&name.trim()])));
         match self.names.get(name.trim()).map(Vec::as_slice) {
             Some([user]) => NamedPerson::Member(user),
-            Some(several) => guess(several),
-            None => guess(&self.opted_out),
+            Some(several) => NamedPerson::Shared(id(), several),
+            None => NamedPerson::Unknown(id(), &self.opted_out),
         }
     }
 }
@@ -186,7 +185,9 @@ mod tests {
         people.add("Bob", &"U3".into());
         assert_eq!(people.find(" Ann "), NamedPerson::Member(&"U1".into()));
         let guess = |name| match people.find(name) {
-            NamedPerson::Guess(id, candidates) => (id, candidates.to_vec()),
+            NamedPerson::Shared(id, candidates) | NamedPerson::Unknown(id, candidates) => {
+                (id, candidates.to_vec())
+            }
             member @ NamedPerson::Member(_) => panic!("{member:?}"),
         };
         let bob = guess("Bob");

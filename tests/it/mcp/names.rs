@@ -397,6 +397,7 @@ async fn who_wrote_before_the_bot_came_is_counted() {
         kept_at: None,
         sender: Some(sender.into()),
         candidates: Vec::new(),
+        unnamed_candidates: Vec::new(),
         kind: MessageType::Text,
         content: Some(serde_json::to_string(&Content::text("hi")).unwrap()),
         quoted: None,

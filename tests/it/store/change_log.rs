@@ -57,6 +57,7 @@ fn imported(id: &str) -> ImportedMessage {
         kept_at: None,
         sender: Some("U2".into()),
         candidates: Vec::new(),
+        unnamed_candidates: Vec::new(),
         kind: MessageType::Text,
         content: Some(serde_json::to_string(&Content::text("x")).unwrap()),
         quoted: None,

@@ -41,6 +41,7 @@ pub(super) fn message(id: &str, time: i64, size: usize) -> ImportedMessage {
         kept_at: Some(at(time + 1)),
         sender: Some("U9".into()),
         candidates: Vec::new(),
+        unnamed_candidates: Vec::new(),
         kind: MessageType::Text,
         content: Some(content),
         quoted: None,

@@ -160,7 +160,7 @@ async fn a_corrected_answer_does_not_wait(fixture: Fixture) {
             ..RuleDraft::default()
         };
         let id = "qa_1_a".into();
-        let set = RuleChange::Set(&id, &draft);
+        let set = RuleChange::Replace(&id, &draft);
         let assistant = fixture.store.assistant();
         assistant.change_rule(&"C1".into(), set, None, &"U1".into(), at(time)).await.unwrap();
     };

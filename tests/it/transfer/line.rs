@@ -16,6 +16,7 @@ on_both!(
     members_are_known,
     who_opted_out_stays_out,
     who_was_erased_stays_out_under_a_shared_name,
+    an_erasure_after_opting_out_keeps_nobody_else_out,
     a_zone_is_asked_for_and_another_one_noticed,
     an_import_is_undone_by_its_number,
     code_pages_and_names_that_are_given,
@@ -178,6 +179,28 @@ async fn who_opted_out_stays_out(parts: Parts) {
     assert_eq!((ended.count("stored"), ended.count("erased")), (3, 4));
     let kept = home.messages().await;
     assert!(kept.iter().all(|message| shown(message).contains("before")), "{kept:?}");
+}
+
+async fn an_erasure_after_opting_out_keeps_nobody_else_out(parts: Parts) {
+    let home = Home::with_user(parts).await;
+    let store = home.store().await;
+    let present = item(GROUP, START, PresenceEvidenceKind::Present("U7".into()));
+    store.members().record_presence(&[present], at(START)).await.unwrap();
+    store.accounts().add_user(&"U7".into(), Some("Ann"), at(START)).await.unwrap();
+    let time =
+        |text: &str| at(text.parse::<chrono::DateTime<chrono::Utc>>().unwrap().timestamp_millis());
+    for (out, when) in [(true, "2024-03-02T12:00:00Z"), (false, "2024-03-02T12:01:00Z")] {
+        let set = store.members().set_opted_out(&"U7".into(), None, out, || time(when));
+        assert_eq!(set.await.unwrap(), OptOutChange::Done);
+    }
+    let erased = time("2024-03-02T12:02:00Z");
+    erase_person(&store, &GROUP.into(), &"U7".into(), erased, erased).await;
+    store.close().await;
+    let text = "[LINE] Chat history with Group\nSaved on: 03/01/2024, 13:00\n\nFri, 03/01/2024\n\
+                12:00\tAnn\there\n12:00\tSomebody\tthere\n";
+    let file = home.write("erased.txt", text);
+    let ended = home.import(&file, &["--user", OWNER, "--time-zone", "UTC"]).await.succeeded();
+    assert_eq!((ended.count("stored"), ended.count("erased")), (1, 1), "the one of her name");
 }
 
 async fn who_was_erased_stays_out_under_a_shared_name(parts: Parts) {

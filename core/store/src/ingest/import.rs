@@ -217,9 +217,9 @@ async fn fates(
     Ok(messages.iter().map(fate).collect())
 }
 
-/// Returns `true` if its sender, or somebody who may be the sender, was erased after it was sent.
+/// Returns `true` if its sender, or somebody of the sender's name, was erased after it was sent.
 fn of_erased(message: &ImportedMessage, people: &HashMap<String, i64>) -> bool {
-    let mut erasures = message.possible_senders().filter_map(|sender| people.get(sender.as_str()));
+    let mut erasures = message.named_senders().filter_map(|sender| people.get(sender.as_str()));
     erasures.any(|erased_at| message.sent_at.millis() < *erased_at)
 }
 

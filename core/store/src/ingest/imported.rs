@@ -23,6 +23,10 @@ pub struct ImportedMessage {
     pub sender: Option<UserId>,
     /// People of whom one may be the true sender, where the source has only a name.
     pub candidates: Vec<UserId>,
+    /// People who opted out at some time, of whom one may be the sender because the name is nobody's
+    /// any more. Their opting out counts, and their erasure does not: it was of what was theirs by
+    /// name.
+    pub unnamed_candidates: Vec<UserId>,
     /// Message type.
     pub kind: MessageType,
     /// Content as stored JSON; `None` for a retracted message.
@@ -47,9 +51,14 @@ impl ImportedMessage {
         std::iter::once(&self.id).chain(&self.former_id)
     }
 
-    /// Returns its sender and the people who may be it.
-    pub(super) fn possible_senders(&self) -> impl Iterator<Item = &UserId> {
+    /// Returns its sender and the people who may be it by their name.
+    pub(super) fn named_senders(&self) -> impl Iterator<Item = &UserId> {
         self.sender.iter().chain(&self.candidates)
+    }
+
+    /// Returns its sender and all people who may be it.
+    pub(super) fn possible_senders(&self) -> impl Iterator<Item = &UserId> {
+        self.named_senders().chain(&self.unnamed_candidates)
     }
 }
 

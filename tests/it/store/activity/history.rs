@@ -120,6 +120,7 @@ impl Sent {
             kept_at: None,
             sender: self.sender().map(Into::into),
             candidates: Vec::new(),
+            unnamed_candidates: Vec::new(),
             kind: self.kind(),
             content: Some(self.content()),
             quoted: None,

@@ -128,6 +128,7 @@ fn imported(id: &str, sent: i64) -> ImportedMessage {
         kept_at: None,
         sender: Some("U3".into()),
         candidates: Vec::new(),
+        unnamed_candidates: Vec::new(),
         kind: MessageType::Text,
         content: Some(serde_json::to_string(&Content::text("imported")).unwrap()),
         quoted: None,
