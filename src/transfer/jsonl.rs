@@ -381,7 +381,6 @@ mod tests {
         let message = StoredMessage {
             channel: "C1".into(),
             id: "m1".into(),
-            former_id: None,
             sent_at: Timestamp::from_millis(at),
             backed_up_at: Timestamp::from_millis(at + 5),
             sender: Some(Sender {

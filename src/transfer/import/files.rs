@@ -76,7 +76,8 @@ impl Beside {
         match self {
             Self::Folder(folder) => folder.is_dir(),
             Self::Zip(archive, _) => {
-                archive.file_names().any(|name| name.split('/').next() == Some(FOLDER))
+                let in_folder = |name: &str| name.split('/').next() == Some(FOLDER);
+                archive.file_names().flatten().any(|name| in_folder(&name))
             }
         }
     }

@@ -78,12 +78,13 @@ impl TextImport {
         let name = said.name.clone();
         let minute = self.zone.at(said.at);
         let SyntheticId { id, former_id, sent_at } = self.ids.next(minute, said);
-        let (user, candidates, unnamed_candidates) = match self.people.find(&name) {
+        let named = self.people.find(&name);
+        let is_member = matches!(named, NamedPerson::Member(_));
+        let (user, candidates, unnamed_candidates) = match named {
             NamedPerson::Member(user) => (user.clone(), Vec::new(), Vec::new()),
             NamedPerson::Shared(id, people) => (id, people.to_vec(), Vec::new()),
             NamedPerson::Unknown(id, people) => (id, Vec::new(), people.to_vec()),
         };
-        let is_member = matches!(self.people.find(&name), NamedPerson::Member(_));
         let person = (!is_member).then(|| ImportedPerson {
             id: user.clone(),
             display_name: Some(name),

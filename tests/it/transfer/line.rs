@@ -190,8 +190,9 @@ async fn an_erasure_after_opting_out_keeps_nobody_else_out(parts: Parts) {
     let time =
         |text: &str| at(text.parse::<chrono::DateTime<chrono::Utc>>().unwrap().timestamp_millis());
     for (out, when) in [(true, "2024-03-02T12:00:00Z"), (false, "2024-03-02T12:01:00Z")] {
-        let set = store.members().set_opted_out(&"U7".into(), None, out, || time(when));
-        assert_eq!(set.await.unwrap(), OptOutChange::Done);
+        let user = "U7".into();
+        let done = store.members().set_opted_out(&user, None, out, || time(when)).await.unwrap();
+        assert_eq!(done, OptOutChange::Done);
     }
     let erased = time("2024-03-02T12:02:00Z");
     erase_person(&store, &GROUP.into(), &"U7".into(), erased, erased).await;

@@ -29,7 +29,7 @@ use tokio_util::task::TaskTracker;
 pub use cache::{Assistants, CompileError};
 pub use claims::UnsureClaims;
 pub use compiled::{Compiled, Source, strictness};
-pub use decide::{Decision, DecisionTrace, Reply};
+pub use decide::{Decision, DecisionTrace, Reply, words_to_rate};
 pub use turns::{QueuedEvent, ReplyTurns};
 pub use welcome::Newcomers;
 
