@@ -11,9 +11,9 @@ use chatkeep_store::{PresenceEvidence, PresenceEvidenceKind, QuietMember, Store,
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use super::believed::Responses;
 use super::cursor::Cursor;
 use super::names::{NameFetcher, STALE};
+use super::plausibility::Responses;
 use crate::periodic::{FirstRun, JobFailure, JobScope, PeriodicJob};
 
 /// Maximum number of people and groups that are asked about in one run.
@@ -57,7 +57,7 @@ impl QuietMembers {
             }
         }
         store.members().confirm_members(&confirmed, self.clock.now()).await?;
-        let gone = of_bots.into_iter().flat_map(|(bot, of_bot)| of_bot.believed(bot));
+        let gone = of_bots.into_iter().flat_map(|(bot, of_bot)| of_bot.plausible(bot));
         let gone: Vec<_> = gone.map(left).collect();
         store.members().record_presence(&gone, self.clock.now()).await?;
         Ok(gone.len())
