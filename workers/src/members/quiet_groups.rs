@@ -67,8 +67,7 @@ impl QuietGroups {
     async fn ask(&self, group: &QuietGroup) -> Option<(ChannelId, Option<ChannelSummary>)> {
         let id = &group.channel.id;
         let directory = self.names.directory_of(&group.bot, id.as_str())?;
-        directory.forget_summary(id);
-        match directory.summary(&group.channel).await {
+        match directory.current_summary(&group.channel).await {
             Ok(summary) => Some((id.clone(), summary)),
             Err(error) => {
                 self.names.gave_up(&group.bot, id.as_str(), &error);
