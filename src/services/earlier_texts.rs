@@ -73,6 +73,9 @@ impl EarlierTextErasure {
     ) -> Result<usize, StoreError> {
         let (mut erased, mut after) = (0, None::<MessageId>);
         loop {
+            if stop.is_cancelled() {
+                return Ok(erased);
+            }
             let messages = self.store.messages();
             let (found, last) = messages.find_earlier_texts(channel, after.as_ref(), PART).await?;
             for batch in found.chunks(BATCH) {
@@ -86,6 +89,8 @@ impl EarlierTextErasure {
                 break;
             }
             after = last;
+            // Looking through messages without any takes the database, too.
+            stop.run_until_cancelled(tokio::time::sleep(pause)).await;
         }
         self.store.channels().note_texts_erased(channel, ended).await?;
         info!(%channel, messages = erased, "earlier texts erased");

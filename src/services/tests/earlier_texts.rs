@@ -42,3 +42,15 @@ async fn a_channel_that_fails_holds_up_no_other() {
     job(&group).run(&CancellationToken::new()).await.unwrap_err();
     assert_eq!(marked(&group).await, ["C0"]);
 }
+
+#[tokio::test]
+async fn a_job_that_is_to_stop_leaves_channels_marked_also_where_it_finds_nothing() {
+    let group = Group::new().await;
+    group.sql(MARK).await;
+    let stop = CancellationToken::new();
+    stop.cancel();
+    job(&group).run(&stop).await.unwrap();
+    assert_eq!(marked(&group).await, [GROUP]);
+    job(&group).run(&CancellationToken::new()).await.unwrap();
+    assert!(marked(&group).await.is_empty());
+}
