@@ -82,6 +82,7 @@ pub mod subscriptions;
 #[cfg(test)]
 mod tests;
 mod time_zone;
+pub mod wal_checkpoint;
 pub mod webhooks;
 
 use std::ops::Deref;

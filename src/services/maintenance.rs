@@ -15,7 +15,7 @@ use crate::sessions::SessionService;
 
 /// Interval between purges of old rows.
 const PURGE: Duration = Duration::from_mins(10);
-/// Interval between sweeps of replies that a dead process left behind, and between checkpoints.
+/// Interval between sweeps of replies that a dead process left behind.
 const SWEEP: Duration = Duration::from_mins(1);
 /// Maximum number of keys removed in one transaction.
 const KEYS: u32 = 500;
@@ -75,9 +75,6 @@ pub struct RowPurge(pub Maintenance);
 
 /// Sweeps replies that a dead process left behind.
 pub struct InterruptedReplies(pub Maintenance);
-
-/// Checkpoints the WAL of an embedded database, which removes deleted content from its files.
-pub struct WalCheckpoint(pub Maintenance);
 
 impl PeriodicJob for IngressPresence {
     const NAME: &'static str = "ingress_presence";
@@ -251,16 +248,6 @@ impl PeriodicJob for InterruptedReplies {
             info!(replies, "marked replies that a crash had interrupted");
         }
         Ok(())
-    }
-}
-
-impl PeriodicJob for WalCheckpoint {
-    const NAME: &'static str = "wal_checkpoint";
-    const PERIOD: Duration = SWEEP;
-    const FAILURE: &'static str = "cannot checkpoint the database";
-
-    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
-        Ok(self.0.store.checkpoint_wal().await?)
     }
 }
 

@@ -9,6 +9,7 @@ mod own;
 mod pseudonyms;
 mod removals;
 mod retention;
+mod wal_checkpoint;
 
 use std::sync::Arc;
 use std::time::Duration;
