@@ -235,12 +235,13 @@ impl EmbeddedBus {
 
     pub(super) async fn dead_letters(
         &self,
+        consumer: Option<&str>,
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<DeadLetter>, BusError> {
         // No letter has a non-numeric id, so an unparsable cursor means "from the start".
         let after = after.and_then(|id| id.parse().ok()).unwrap_or(0);
-        dead::list(&self.inner.readers, after, limit).await
+        dead::list(&self.inner.readers, consumer, after, limit).await
     }
 
     pub(super) async fn count_dead_letters(&self) -> Result<u64, BusError> {

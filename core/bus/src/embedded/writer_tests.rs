@@ -108,7 +108,7 @@ async fn a_panic_while_it_writes_loses_nothing() {
     assert!(answer.await.unwrap().is_err(), "who waits is told");
     assert!(!bench.fuse.blown.load(Ordering::SeqCst), "it panicked");
     assert!(bench.operate(|done| Op::Flush { done }).await);
-    assert_eq!(bench.bus.dead_letters(None, 10).await.unwrap().len(), 1);
+    assert_eq!(bench.bus.dead_letters(None, None, 10).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
