@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
+use chatkeep_core::event::{ChannelKind, ChannelRef};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_platform::PlatformError;
 use chatkeep_store::{Member, MembershipCheck, PresenceEvidence, PresenceEvidenceKind};
@@ -49,7 +49,7 @@ impl AccessService {
             Ok(profile) => {
                 let item = PresenceEvidence {
                     channel: channel.clone(),
-                    platform: PlatformKind::Line,
+                    platform: known.platform,
                     bot: known.bot,
                     at: now,
                     kind: PresenceEvidenceKind::Present(user.clone()),
