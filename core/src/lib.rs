@@ -6,6 +6,7 @@ pub mod blob;
 pub mod bounds;
 pub mod cache;
 pub mod causes;
+pub mod checkpoints;
 pub mod clock;
 pub mod config;
 pub mod disk;

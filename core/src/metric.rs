@@ -101,6 +101,9 @@ registry! {
         "Free disk space below which work that fills the folder pauses; 0 if none does" }
     DISK_LOW: Gauge<1> { "chatkeep_disk_low", ["work"], "1 or 0";
         "Pause of the ingress or of media files because free disk space is below their reserve" }
+    WAL_CHECKPOINT_OVERDUE_SECONDS: Gauge<1> {
+        "chatkeep_wal_checkpoint_overdue_seconds", ["file"], "seconds";
+        "Time for which the write-ahead log of an SQLite file (database, bus) could not be emptied; 0 if the last checkpoint emptied it" }
     PANICS: Counter<1> { "chatkeep_panics_total", ["part"], "panics";
         "Panics of parts of the process, which were caught; each one is a defect" }
     JOB_RUNS: Counter<1> { "chatkeep_job_runs_total", ["name"], "runs";

@@ -7,6 +7,7 @@ use chatkeep_blobs::Blobs;
 use chatkeep_console::Entrances;
 use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::{Config, LineConfig};
+use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::health::Health;
 use chatkeep_core::time::SharedClock;
 use chatkeep_http::PublicUrl;
@@ -96,6 +97,7 @@ impl App {
             search: search.clone(),
             removals: RemovalWorker::new(store.clone(), Arc::clone(&clock)),
             pictures: config.data.join("pictures"),
+            picture_reserve: DiskReserve::new(config.disk.media_reserve().0),
             time_zone: config.time_zone,
             links,
             allow_private_webhooks: config.webhooks.allow_private,

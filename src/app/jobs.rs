@@ -14,7 +14,6 @@ use chatkeep_services::export_jobs::ExportPurge;
 use chatkeep_services::maintenance::{
     ActivityPurge, ExpiredWebhooks, FutureTimes, IdempotencyPurge, IngressPresence,
     InterruptedReplies, Maintenance, OutboxPurge, ReadRecords, RowPurge, SessionPurge, UseRecords,
-    WalCheckpoint,
 };
 use chatkeep_services::orphan_sweep::{OrphanSweeper, UploadSweeper};
 use chatkeep_services::pictures::PictureSweep;
@@ -23,6 +22,7 @@ use chatkeep_services::retention::Retention;
 use chatkeep_services::snapshots::{
     MigrationCopyPurge, SnapshotJob, SnapshotPlace, SnapshotSource,
 };
+use chatkeep_services::wal_checkpoint::WalCheckpoint;
 use chatkeep_workers::dead_letters::DeadLetterJob;
 use chatkeep_workers::members::{MissingNames, QuietGroups, QuietMembers};
 use chatkeep_workers::notices::UsageNotifier;
@@ -88,7 +88,7 @@ impl App {
         jobs.add(RowPurge(maintenance.clone()));
         jobs.add(ActivityPurge(maintenance.clone()));
         jobs.add(InterruptedReplies(maintenance.clone()));
-        jobs.add(WalCheckpoint(maintenance.clone()));
+        jobs.add(WalCheckpoint::new(store.clone(), self.bus.clone(), self.health.clone()));
         jobs.add(JobPurge(self.removals()));
         jobs.add(ExportPurge(self.exports()));
         let sweeper = OrphanSweeper { store, blobs: self.blobs.clone(), clock };

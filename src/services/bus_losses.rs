@@ -13,8 +13,8 @@ use chatkeep_workers::periodic::{FirstRun, JobFailure, JobScope, PeriodicJob};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-/// Number of dead letters, of those that were given up first, whose events' times are looked at: all are
-/// read again each time, with what they hold.
+/// Number of dead letters of that stage, of those that were given up first, whose events' times are
+/// looked at: all are read again each time, with what they hold.
 const LETTERS: usize = 200;
 
 /// Last recorded state of the bus, and its present one, read after that: a bus that has lost nothing is
@@ -51,9 +51,8 @@ impl BusLosses {
     /// and given up none that a retry could still store.
     async fn handled_until(&self) -> Result<Timestamp, JobFailure> {
         let until = self.acknowledged_until().await?;
-        let letters = self.bus.dead_letters(LETTERS).await?;
-        let given_up = letters.iter().filter(|letter| letter.consumer == StageName::Backup.name());
-        Ok(given_up.map(received_at).fold(until, Timestamp::min))
+        let given_up = self.bus.dead_letters_of(StageName::Backup.name(), LETTERS).await?;
+        Ok(given_up.iter().map(received_at).fold(until, Timestamp::min))
     }
 
     /// Returns the time before which that stage has acknowledged every accepted event.
@@ -121,6 +120,7 @@ mod tests {
     use chatkeep_bus::{BusLimits, ConsumerSpec, Outgoing, Stream};
     use chatkeep_core::config::Database;
     use chatkeep_core::time::ManualClock;
+    use futures_util::future::try_join_all;
     use serde_json::{Value, json};
     use sqlx::{Connection as _, SqliteConnection};
     use tempfile::TempDir;
@@ -277,6 +277,42 @@ mod tests {
         deployment.lose_bus(&["bus.db"]).await;
         deployment.run().await;
         assert_eq!(deployment.outages().await, [(1_020, 4_600)]);
+    }
+
+    #[tokio::test]
+    async fn dead_letters_of_other_stages_hide_none_of_this_one() {
+        let mut deployment = Deployment::new().await;
+        deployment.run().await;
+        let first = json!({
+            "v": 1, "id": "a", "platform": "line", "bot": "line", "channel": null,
+            "received_at": 900_000, "raw": {},
+        });
+        let event = |number: usize| {
+            let (subject, id) = ("event.line.1".to_owned(), number.to_string());
+            let payload = if number == 0 { first.to_string() } else { "{}".to_owned() };
+            Outgoing { subject, id, payload: payload.into(), trace: None }
+        };
+        {
+            let bus = &deployment.job.bus;
+            let other = ConsumerSpec { name: StageName::Assistant.name(), ..BACKUP };
+            let mut consumer = bus.consume(&other).await.unwrap();
+            bus.publish((0..LETTERS).map(event).collect()).await.unwrap();
+            let mut given_up = 0;
+            while given_up < LETTERS {
+                let leased = consumer.fetch(10, Duration::from_secs(5)).await.unwrap();
+                given_up += leased.len();
+                let ends = leased.into_iter().map(|delivery| delivery.dead_letter("refused"));
+                try_join_all(ends).await.unwrap();
+            }
+            let mut consumer = bus.consume(&BACKUP).await.unwrap();
+            let mut leased = consumer.fetch(1, Duration::from_secs(5)).await.unwrap();
+            leased.remove(0).dead_letter("refused").await.unwrap();
+        }
+        deployment.pass(10);
+        deployment.run().await;
+        deployment.lose_bus(&["bus.db"]).await;
+        deployment.run().await;
+        assert_eq!(deployment.outages().await, [(900, 1_010)]);
     }
 
     #[tokio::test]

@@ -9,6 +9,7 @@ use std::time::Duration;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Store, StoreError};
+use chatkeep_workers::ItemFailures;
 use chatkeep_workers::periodic::{JobFailure, JobScope, PeriodicJob};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -52,10 +53,12 @@ impl EarlierTextErasure {
     }
 
     async fn round(&self, pause: Duration, stop: &CancellationToken) -> Result<usize, StoreError> {
-        let mut erased = 0;
+        let (mut erased, mut failures) = (0, ItemFailures::of(Self::NAME));
         for (channel, ended) in self.store.channels().with_texts_to_erase().await? {
-            erased += self.channel(&channel, ended, pause, stop).await?;
+            let messages = self.channel(&channel, ended, pause, stop).await;
+            erased += failures.isolate(&channel, messages)?.unwrap_or_default();
         }
+        failures.into_result()?;
         Ok(erased)
     }
 
@@ -70,6 +73,9 @@ impl EarlierTextErasure {
     ) -> Result<usize, StoreError> {
         let (mut erased, mut after) = (0, None::<MessageId>);
         loop {
+            if stop.is_cancelled() {
+                return Ok(erased);
+            }
             let messages = self.store.messages();
             let (found, last) = messages.find_earlier_texts(channel, after.as_ref(), PART).await?;
             for batch in found.chunks(BATCH) {
@@ -83,6 +89,8 @@ impl EarlierTextErasure {
                 break;
             }
             after = last;
+            // Looking through messages without any takes the database, too.
+            stop.run_until_cancelled(tokio::time::sleep(pause)).await;
         }
         self.store.channels().note_texts_erased(channel, ended).await?;
         info!(%channel, messages = erased, "earlier texts erased");

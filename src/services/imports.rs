@@ -4,7 +4,7 @@ use std::path::Path;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_blobs::Blobs;
-use chatkeep_core::event::ChannelKind;
+use chatkeep_core::event::{ChannelKind, PlatformKind};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::SharedClock;
 use chatkeep_store::{ImportId, ImportRecord, Store, StoreError};
@@ -247,15 +247,17 @@ impl ImportService {
         channel: &ChannelId,
         user: &UserId,
     ) -> Result<bool, OpenChannelError> {
-        let known = self.store.channels().channel(channel).await?.map(|channel| channel.kind);
-        let kind = known.or_else(|| kind_of(channel));
-        let kind = kind.ok_or_else(|| OpenChannelError::NoKind(channel.clone()))?;
+        let known = self.store.channels().channel(channel).await?;
+        let known = known.map(|channel| (channel.platform, channel.kind));
+        let (platform, kind) = known
+            .or_else(|| Some((PlatformKind::Line, line_kind_of(channel)?)))
+            .ok_or_else(|| OpenChannelError::NoKind(channel.clone()))?;
         let now = self.clock.now();
         let is_new = self.store.accounts().user(user).await?.is_none();
         if is_new {
             self.store.accounts().add_user(user, None, now).await?;
         }
-        self.store.imports().open_for_import(channel, kind, user, now).await?;
+        self.store.imports().open_for_import(channel, platform, kind, user, now).await?;
         Ok(is_new)
     }
 
@@ -272,7 +274,7 @@ impl ImportService {
 }
 
 /// Returns the kind of channel that a LINE id names.
-fn kind_of(channel: &ChannelId) -> Option<ChannelKind> {
+fn line_kind_of(channel: &ChannelId) -> Option<ChannelKind> {
     match channel.as_str().chars().next()? {
         'C' => Some(ChannelKind::Group),
         'R' => Some(ChannelKind::Room),

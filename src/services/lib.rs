@@ -82,6 +82,7 @@ pub mod subscriptions;
 #[cfg(test)]
 mod tests;
 mod time_zone;
+pub mod wal_checkpoint;
 pub mod webhooks;
 
 use std::ops::Deref;
@@ -91,6 +92,7 @@ use std::time::Duration;
 
 use chatkeep_blobs::Blobs;
 use chatkeep_bus::Bus;
+use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::time::SharedClock;
 use chatkeep_platform::Bots;
 use chatkeep_search::SearchService;
@@ -157,6 +159,8 @@ pub struct ServiceParts {
     pub removals: RemovalWorker,
     /// Folder of the pictures of people and channels.
     pub pictures: PathBuf,
+    /// Free space of its disk that pictures leave to others.
+    pub picture_reserve: DiskReserve,
     /// Zone in which the days of channels begin that have none of their own.
     pub time_zone: Tz,
     /// Addresses of the pages about channels and messages.
@@ -246,7 +250,8 @@ impl Services {
             links: links.clone(),
             matcher: SearchMatcher::new(store(), zone),
         };
-        let pictures = PictureService::new(store(), bots.clone(), parts.pictures);
+        let (folder, reserve) = (parts.pictures, parts.picture_reserve);
+        let pictures = PictureService::new(store(), bots.clone(), clock(), folder, reserve);
         let access = AccessService::new(store(), clock(), bots);
         let account = AccountService::new(store(), clock());
         let channels = ChannelService::new(store(), clock(), zone);

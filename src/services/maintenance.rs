@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::SharedClock;
-use chatkeep_store::Store;
-use chatkeep_workers::log_failure;
+use chatkeep_store::{Store, StoreError};
 use chatkeep_workers::periodic::{FirstRun, JobFailure, JobScope, PeriodicJob};
+use chatkeep_workers::{ItemFailures, log_failure};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -15,7 +15,7 @@ use crate::sessions::SessionService;
 
 /// Interval between purges of old rows.
 const PURGE: Duration = Duration::from_mins(10);
-/// Interval between sweeps of replies that a dead process left behind, and between checkpoints.
+/// Interval between sweeps of replies that a dead process left behind.
 const SWEEP: Duration = Duration::from_mins(1);
 /// Maximum number of keys removed in one transaction.
 const KEYS: u32 = 500;
@@ -75,9 +75,6 @@ pub struct RowPurge(pub Maintenance);
 
 /// Sweeps replies that a dead process left behind.
 pub struct InterruptedReplies(pub Maintenance);
-
-/// Checkpoints the WAL of an embedded database, which removes deleted content from its files.
-pub struct WalCheckpoint(pub Maintenance);
 
 impl PeriodicJob for IngressPresence {
     const NAME: &'static str = "ingress_presence";
@@ -161,12 +158,19 @@ impl PeriodicJob for ActivityPurge {
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let (activity, before) = (self.0.store.activity_log(), self.0.clock.now().minus(ACTIVITY));
-        while !stop.is_cancelled() && activity.purge(before).await? > 0 {}
+        let mut failures = ItemFailures::of(Self::NAME);
+        let purged = purge(stop, || activity.purge(before)).await;
+        failures.isolate(&"rows of all channels", purged)?;
         // Counted once a run, and outside of a transaction: it reads the whole log.
         for full in activity.full(ACTIVITY_ROWS).await? {
-            while !stop.is_cancelled() && activity.cut(&full).await? {}
+            let cut = async {
+                while !stop.is_cancelled() && activity.cut(&full).await? {}
+                Ok::<_, StoreError>(())
+            }
+            .await;
+            failures.isolate(full.channel(), cut)?;
         }
-        Ok(())
+        Ok(failures.into_result()?)
     }
 }
 
@@ -213,14 +217,20 @@ impl PeriodicJob for RowPurge {
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let (store, now) = (&self.0.store, self.0.clock.now());
-        let goes_on = || !stop.is_cancelled();
-        while goes_on() && store.keys().purge_keys(KEYS, now).await? > 0 {}
-        while goes_on() && store.assistant().purge_replies(now.minus(REPLIES)).await? > 0 {}
-        while goes_on() && store.accounts().purge_notices(now.minus(NOTICES)).await? > 0 {}
-        let days = now.minus(USAGE_DAYS);
-        while goes_on() && store.accounts().purge_usage_days(days).await? > 0 {}
-        while goes_on() && store.members().purge_membership_checks(now.minus(CHECKS)).await? > 0 {}
-        Ok(())
+        let mut failures = ItemFailures::of(Self::NAME);
+        let (keys, assistant) = (store.keys(), store.assistant());
+        let purged = purge(stop, || keys.purge_keys(KEYS, now)).await;
+        failures.isolate(&"expired keys", purged)?;
+        let purged = purge(stop, || assistant.purge_replies(now.minus(REPLIES))).await;
+        failures.isolate(&"replies", purged)?;
+        let (accounts, members) = (store.accounts(), store.members());
+        let purged = purge(stop, || accounts.purge_notices(now.minus(NOTICES))).await;
+        failures.isolate(&"usage notices", purged)?;
+        let purged = purge(stop, || accounts.purge_usage_days(now.minus(USAGE_DAYS))).await;
+        failures.isolate(&"usage by day", purged)?;
+        let purged = purge(stop, || members.purge_membership_checks(now.minus(CHECKS))).await;
+        failures.isolate(&"membership checks", purged)?;
+        Ok(failures.into_result()?)
     }
 }
 
@@ -241,14 +251,13 @@ impl PeriodicJob for InterruptedReplies {
     }
 }
 
-impl PeriodicJob for WalCheckpoint {
-    const NAME: &'static str = "wal_checkpoint";
-    const PERIOD: Duration = SWEEP;
-    const FAILURE: &'static str = "cannot checkpoint the database";
-
-    async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
-        Ok(self.0.store.checkpoint_wal().await?)
-    }
+/// Purges rows batch by batch until none is left, or `stop` is cancelled.
+async fn purge<F: Future<Output = Result<u64, StoreError>>>(
+    stop: &CancellationToken,
+    batch: impl Fn() -> F,
+) -> Result<(), StoreError> {
+    while !stop.is_cancelled() && batch().await? > 0 {}
+    Ok(())
 }
 
 /// Writes what requests used and read until the very end. It is for a process whose requests have

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
+use chatkeep_core::event::{ChannelKind, ChannelRef};
 use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_platform::PlatformError;
+use chatkeep_platform::{Directory, PlatformError};
 use chatkeep_store::{Member, MembershipCheck, PresenceEvidence, PresenceEvidenceKind};
 use chatkeep_workers::log_failure;
 use tokio::time::Instant;
+use tracing::debug;
 
 use super::ServiceError;
 use super::access::AccessService;
@@ -49,7 +50,7 @@ impl AccessService {
             Ok(profile) => {
                 let item = PresenceEvidence {
                     channel: channel.clone(),
-                    platform: PlatformKind::Line,
+                    platform: known.platform,
                     bot: known.bot,
                     at: now,
                     kind: PresenceEvidenceKind::Present(user.clone()),
@@ -62,7 +63,12 @@ impl AccessService {
                 }
             }
             Err(PlatformError::NotFound) => {
-                self.store.members().settle_membership_check(&channel.id, user, now).await?;
+                let members = self.store.members();
+                if has_bot(directory, &channel).await {
+                    members.settle_membership_check(&channel.id, user, now).await?;
+                } else {
+                    members.release_membership_check(&channel.id, user).await?;
+                }
                 return Ok(None);
             }
             Err(error) => {
@@ -92,6 +98,22 @@ impl AccessService {
                 return Ok(member);
             }
             tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    }
+}
+
+/// Returns whether the platform says that the bot is in a chat now. Where it is not, nobody is
+/// known.
+async fn has_bot(directory: &Directory, channel: &ChannelRef) -> bool {
+    // What the platform says of a person is all that it says of their own chat.
+    if channel.kind == ChannelKind::User {
+        return true;
+    }
+    match directory.current_summary(channel).await {
+        Ok(summary) => summary.is_some(),
+        Err(error) => {
+            debug!(code = error.code(), "the platform cannot say whether the bot is in a chat");
+            false
         }
     }
 }

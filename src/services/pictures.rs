@@ -3,12 +3,15 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, UNIX_EPOCH};
 
 use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use chatkeep_core::cache::Cache;
+use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::id::UserId;
+use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_platform::Bots;
 use chatkeep_store::Store;
 use chatkeep_workers::log_failure;
@@ -17,10 +20,13 @@ use chatkeep_workers::periodic::{JobFailure, PeriodicJob};
 use sha2::{Digest as _, Sha256};
 use tokio::fs;
 use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
+use tracing::debug;
 
 use super::ServiceError;
 use super::access::{ChannelAccess, Member, ReadMessages};
+use super::disk::DiskSpace;
 
 /// Length of a picture's longer side, in pixels: sharp at 64 points on a phone.
 const SIDE: u32 = 192;
@@ -32,16 +38,23 @@ const PAUSE: Duration = Duration::from_mins(10);
 const REMEMBERED: usize = 10_000;
 /// Maximum number of pictures that are fetched at once.
 const FETCHES: usize = 8;
-/// Maximum number of pictures on disk, about 8 KB each.
+/// Maximum number of pictures on disk that a sweep leaves, about 8 KB each.
 const MAX_PICTURES: usize = 50_000;
+/// Maximum number of pictures that are stored between two sweeps.
+const MAX_UNSWEPT: usize = 10_000;
 
 /// Pictures of people and channels. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct PictureService {
     store: Store,
     bots: Bots,
+    clock: SharedClock,
     /// Folder of this process' pictures.
     folder: Arc<PathBuf>,
+    /// Free disk space that pictures leave to others.
+    disk: DiskReserve,
+    /// Number of pictures that were stored since the last sweep.
+    unswept: Arc<AtomicUsize>,
     /// Pictures that are being fetched or could not be, by the name of their file. Those who ask
     /// for the same one wait for one fetch.
     fetched: Cache<String, Option<Bytes>>,
@@ -52,13 +65,19 @@ pub struct PictureService {
 pub struct PictureSweep(pub PictureService);
 
 impl PictureService {
-    pub(super) fn new(store: Store, bots: Bots, folder: PathBuf) -> Self {
+    pub(super) fn new(
+        store: Store,
+        bots: Bots,
+        clock: SharedClock,
+        folder: PathBuf,
+        disk: DiskReserve,
+    ) -> Self {
         let fetched = Cache::with_ages(REMEMBERED, |fetched: &Option<_>| {
             // A picture is on disk, and needs no memory, too.
             if fetched.is_some() { Duration::ZERO } else { PAUSE }
         });
-        let turns = Arc::new(Semaphore::new(FETCHES));
-        Self { store, bots, folder: Arc::new(folder), fetched, turns }
+        let (folder, turns) = (Arc::new(folder), Arc::new(Semaphore::new(FETCHES)));
+        Self { store, bots, clock, folder, disk, unswept: Arc::default(), fetched, turns }
     }
 
     /// Returns the JPEG picture of a person in the channel, with its version; `None` when there is
@@ -97,7 +116,7 @@ impl PictureService {
         let Some(address) = address else { return Ok(None) };
         let version = version(&address);
         let file = self.folder.join(format!("{version}.jpg"));
-        if let Some(picture) = young(&file).await {
+        if let Some(picture) = self.young(&file).await {
             return Ok(Some((version, picture)));
         }
         let channel = self.store.channels().channel(access.without_reading()).await?;
@@ -108,7 +127,7 @@ impl PictureService {
         Ok(picture.map(|picture| (version, picture)))
     }
 
-    /// Fetches a picture and stores it.
+    /// Fetches a picture, and stores it if there is room.
     async fn load(&self, bot: &str, address: &str, file: &Path) -> Option<Bytes> {
         let _turn = self.turns.acquire().await.ok()?;
         let platform = self.bots.of_channel(bot).ok()?.platform();
@@ -120,10 +139,39 @@ impl PictureService {
             }
         };
         let small = small_picture(picture, SIDE).await?;
-        if let Err(error) = write(file, &small).await {
+        if let Err(error) = self.keep(file, &small).await {
             log_failure!(warn, &error, "a picture cannot be stored");
         }
         Some(small)
+    }
+
+    /// Stores a picture, unless the disk is nearly full or so many were stored since the last sweep
+    /// that it waits for the next one.
+    async fn keep(&self, file: &Path, picture: &[u8]) -> std::io::Result<()> {
+        let folder = Arc::clone(&self.folder);
+        let space = spawn_blocking(move || DiskSpace::of(&folder)).await??;
+        if self.disk.record(space.free) {
+            debug!(free = space.free, "a picture is not stored: the disk is nearly full");
+            return Ok(());
+        }
+        if self.unswept.fetch_add(1, Ordering::Relaxed) >= MAX_UNSWEPT {
+            debug!("a picture is not stored: too many are since the last sweep");
+            return Ok(());
+        }
+        write(file, picture).await
+    }
+
+    /// Reads a picture that is not too old.
+    async fn young(&self, file: &Path) -> Option<Bytes> {
+        self.age(file).await.filter(|age| *age < AGE)?;
+        fs::read(file).await.ok().map(Bytes::from)
+    }
+
+    /// Returns the time since a file was written. Times of files are those of this machine.
+    async fn age(&self, file: &Path) -> Option<Duration> {
+        let written = fs::metadata(file).await.ok()?.modified().ok()?;
+        let written = written.duration_since(UNIX_EPOCH).ok()?.as_millis();
+        Some(self.clock.machine().since(Timestamp::from_millis(i64::try_from(written).ok()?)))
     }
 
     /// Removes pictures that are too old or too many.
@@ -134,7 +182,7 @@ impl PictureService {
             folder => folder?,
         };
         while let Some(entry) = folder.next_entry().await? {
-            if let Some(age) = age(&entry.path()).await {
+            if let Some(age) = self.age(&entry.path()).await {
                 files.push((age, entry.path()));
             }
         }
@@ -148,6 +196,7 @@ impl PictureService {
                 removed => removed?,
             }
         }
+        self.unswept.store(0, Ordering::Relaxed);
         Ok(())
     }
 }
@@ -156,18 +205,6 @@ impl PictureService {
 /// name of its file.
 pub fn version(address: &str) -> String {
     hex::encode(&Sha256::digest(address.as_bytes())[..16])
-}
-
-/// Reads a picture that is not too old.
-async fn young(file: &Path) -> Option<Bytes> {
-    age(file).await.filter(|age| *age < AGE)?;
-    fs::read(file).await.ok().map(Bytes::from)
-}
-
-/// Returns the time since a file was written.
-async fn age(file: &Path) -> Option<Duration> {
-    let written = fs::metadata(file).await.ok()?.modified().ok()?;
-    Some(SystemTime::now().duration_since(written).unwrap_or_default())
 }
 
 /// Writes a file so that nobody reads a half of it.
@@ -187,5 +224,79 @@ impl PeriodicJob for PictureSweep {
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
         Ok(self.0.sweep().await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use chatkeep_core::config::Database;
+    use chatkeep_core::time::ManualClock;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    struct Place {
+        service: PictureService,
+        clock: Arc<ManualClock>,
+        folder: TempDir,
+    }
+
+    impl Place {
+        /// Creates a folder for pictures, which leave that many bytes of its disk free.
+        async fn new(reserve: u64) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let store = Store::open(&Database::Sqlite, folder.path(), 1).await.unwrap();
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+            let now = Timestamp::from_millis(i64::try_from(now).unwrap());
+            let clock = Arc::new(ManualClock::new(now));
+            let (shared, bots) = (Arc::<ManualClock>::clone(&clock), Bots::new([]));
+            let (pictures, disk) = (folder.path().join("pictures"), DiskReserve::new(reserve));
+            let service = PictureService::new(store, bots, shared, pictures, disk);
+            Self { service, clock, folder }
+        }
+
+        fn file(&self, name: &str) -> PathBuf {
+            self.folder.path().join("pictures").join(name)
+        }
+
+        async fn keep(&self, name: &str) -> bool {
+            self.service.keep(&self.file(name), b"picture").await.unwrap();
+            self.file(name).exists()
+        }
+
+        async fn sweep(&self) {
+            let job = PictureSweep(self.service.clone());
+            job.run(&CancellationToken::new()).await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn pictures_go_by_the_clock_of_the_process() {
+        let place = Place::new(0).await;
+        assert!(place.keep("a.jpg").await);
+        place.clock.advance(AGE / 2);
+        place.sweep().await;
+        assert!(place.service.young(&place.file("a.jpg")).await.is_some());
+        place.clock.advance(AGE);
+        assert!(place.service.young(&place.file("a.jpg")).await.is_none());
+        place.sweep().await;
+        assert!(!place.file("a.jpg").exists());
+    }
+
+    #[tokio::test]
+    async fn a_disk_that_is_nearly_full_gets_no_pictures() {
+        assert!(!Place::new(u64::MAX).await.keep("a.jpg").await);
+    }
+
+    #[tokio::test]
+    async fn pictures_wait_for_a_sweep_once_there_are_too_many() {
+        let place = Place::new(0).await;
+        place.service.unswept.store(MAX_UNSWEPT - 1, Ordering::Relaxed);
+        assert!(place.keep("a.jpg").await);
+        assert!(!place.keep("b.jpg").await);
+        place.sweep().await;
+        assert!(place.keep("b.jpg").await);
     }
 }

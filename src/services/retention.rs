@@ -11,6 +11,7 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::metric;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{Removed, Store, StoreError};
+use chatkeep_workers::ItemFailures;
 use chatkeep_workers::periodic::{JobFailure, JobScope, PeriodicJob};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -61,23 +62,63 @@ impl Retention {
         if !self.clock.is_confirmed() {
             return Ok(());
         }
-        for channel in self.store.channels().outdated_channels(now).await? {
-            self.channel(&channel, RetentionReason::Age(now), stop).await?;
-        }
+        let mut failures = ItemFailures::of(Self::NAME);
+        let outdated = self.outdated(now, stop, &mut failures).await;
+        failures.isolate(&"channels with outdated messages", outdated)?;
         if let Some(time) = self.config.unsubscribed {
-            let before = now.minus(time);
-            for channel in self.store.channels().abandoned_channels(before).await? {
-                self.channel(&channel, RetentionReason::Unsubscribed(before), stop).await?;
-                self.activity_log(&channel, before, stop).await?;
-            }
+            let abandoned = self.abandoned(now.minus(time), stop, &mut failures).await;
+            failures.isolate(&"channels without a subscriber", abandoned)?;
         }
         if let Some(time) = self.config.other_events {
-            self.other_events(now.minus(time), stop).await?;
+            let events = self.other_events(now.minus(time), stop).await;
+            failures.isolate(&"events of unknown type", events)?;
         }
-        let stray = now.minus(ORPHAN_EDIT_AGE);
+        let stray = self.stray_edits(now.minus(ORPHAN_EDIT_AGE), stop).await;
+        failures.isolate(&"edits without their message", stray)?;
+        failures.into_result()
+    }
+
+    /// Removes the messages that exceed the retention of their channel.
+    async fn outdated(
+        &self,
+        now: Timestamp,
+        stop: &CancellationToken,
+        failures: &mut ItemFailures,
+    ) -> Result<(), StoreError> {
+        for channel in self.store.channels().outdated_channels(now).await? {
+            let removed = self.channel(&channel, RetentionReason::Age(now), stop).await;
+            failures.isolate(&channel, removed)?;
+        }
+        Ok(())
+    }
+
+    /// Removes what is stored of channels to which nobody has subscribed since before that time.
+    async fn abandoned(
+        &self,
+        before: Timestamp,
+        stop: &CancellationToken,
+        failures: &mut ItemFailures,
+    ) -> Result<(), StoreError> {
+        for channel in self.store.channels().abandoned_channels(before).await? {
+            let removed = self.channel(&channel, RetentionReason::Unsubscribed(before), stop).await;
+            // The activity log goes once the messages are gone.
+            if failures.isolate(&channel, removed)?.is_some() {
+                let forgotten = self.activity_log(&channel, before, stop).await;
+                failures.isolate(&channel, forgotten)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes edits whose message never came, and rows of messages that were skipped.
+    async fn stray_edits(
+        &self,
+        before: Timestamp,
+        stop: &CancellationToken,
+    ) -> Result<(), StoreError> {
         let messages = self.store.messages();
         while !stop.is_cancelled()
-            && messages.purge_stray_edits(stray).await? + messages.purge_skipped(stray).await? > 0
+            && messages.purge_stray_edits(before).await? + messages.purge_skipped(before).await? > 0
         {
             pause(PAUSE, stop).await;
         }

@@ -2,12 +2,14 @@
 
 mod digest;
 mod documents;
+mod earlier_texts;
 mod export_jobs;
 mod orphan_sweep;
 mod own;
 mod pseudonyms;
 mod removals;
 mod retention;
+mod wal_checkpoint;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -148,12 +150,12 @@ impl Group {
     }
 }
 
-/// Returns a caller with a session, who may do whatever their role allows.
 /// Returns the id of a person's session.
 fn session(user: &str) -> SessionId {
     SessionId::new(format!("session of {user}"))
 }
 
+/// Returns a caller with a session, who may do whatever their role allows.
 fn caller(user: &str) -> Caller {
     let credential = Credential::Session(session(user));
     Caller { user: user.into(), credential, bounds: Bounds::full(), mask: Mask::none() }

@@ -10,6 +10,7 @@ pub mod dead_letters;
 mod direct_message;
 pub mod failure;
 pub mod gate;
+mod item_failures;
 pub mod jobs;
 pub mod lease;
 pub mod media;
@@ -26,6 +27,7 @@ mod stages;
 pub mod supervisor;
 pub mod tap;
 
+pub use item_failures::ItemFailures;
 pub use outcome::{Outcome, Unfinished};
 pub use pipeline::PipelineStage;
 pub use recent_traces::RecentTraces;

@@ -1,11 +1,11 @@
 //! Members: membership of channels, and names of people and channels.
 
-mod absent;
-mod believed;
 mod cursor;
 mod missing;
 mod names;
-mod quiet;
+mod plausibility;
+mod quiet_groups;
+mod quiet_members;
 
 use std::time::Duration;
 
@@ -20,10 +20,10 @@ use crate::outcome::{Outcome, Unfinished};
 use crate::runner::Stage;
 use crate::stages::StageName;
 
-pub use self::absent::QuietMembers;
 pub use self::missing::MissingNames;
 use self::names::NameFetcher;
-pub use self::quiet::QuietGroups;
+pub use self::quiet_groups::QuietGroups;
+pub use self::quiet_members::QuietMembers;
 
 /// Maximum number of events of one batch: the platform may have to be called about each.
 const BATCH: usize = 1_000;

@@ -26,7 +26,20 @@ impl Bus {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<DeadLetter>, BusError> {
-        on!(self, bus => bus.dead_letters(after, limit).await)
+        on!(self, bus => bus.dead_letters(None, after, limit).await)
+    }
+
+    /// Returns the oldest dead letters of a consumer, oldest first, at most `limit`.
+    ///
+    /// # Errors
+    /// Returns an error when the bus cannot be reached.
+    #[boxed]
+    pub async fn dead_letters_of(
+        &self,
+        consumer: &str,
+        limit: usize,
+    ) -> Result<Vec<DeadLetter>, BusError> {
+        on!(self, bus => bus.dead_letters(Some(consumer), None, limit).await)
     }
 
     /// Returns the number of dead letters.

@@ -248,6 +248,15 @@ impl Bus {
         }
     }
 
+    /// Returns the time for which the write-ahead log of the embedded bus' file could not be
+    /// emptied, so that it may hold messages which were handled; `None` while it can, and for NATS.
+    pub fn checkpoint_overdue(&self) -> Option<Duration> {
+        match self {
+            Self::Embedded(bus) => bus.checkpoint_overdue(),
+            Self::Nats(_) => None,
+        }
+    }
+
     /// Makes new connections to NATS with the credentials of these addresses, which name the same
     /// servers; one that is open keeps its own. Does nothing for the embedded bus.
     ///

@@ -65,6 +65,13 @@ pub(crate) async fn retries_a_dead_letter_for_its_consumer_alone(fixture: Fixtur
     }
     let letters = bus.dead_letters(10).await.unwrap();
     assert_eq!(letters.len(), 2, "each consumer buries for itself");
+    for consumer in ["backup", "assistant"] {
+        let [letter] = &bus.dead_letters_of(consumer, 1).await.unwrap()[..] else {
+            panic!("one of {consumer}")
+        };
+        assert_eq!(letter.consumer, consumer);
+    }
+    assert!(bus.dead_letters_of("back", 1).await.unwrap().is_empty());
     let of_backup = letters.iter().find(|letter| letter.consumer == "backup").unwrap();
 
     assert!(bus.retry_dead_letter(&of_backup.id).await.unwrap());

@@ -83,6 +83,23 @@ impl Directory {
         self.summaries.get_or_compute(&channel.id, asked).await
     }
 
+    /// Returns a chat's name, picture and size as the platform says now, whatever is cached; `None`
+    /// if it does not know the chat: the bot is not in it.
+    ///
+    /// # Errors
+    /// Fails when the platform is not available.
+    #[boxed]
+    pub async fn current_summary(
+        &self,
+        channel: &ChannelRef,
+    ) -> Result<Option<ChannelSummary>, Arc<PlatformError>> {
+        let summary = known(self.platform.summary(channel).await);
+        if summary.is_ok() {
+            self.summaries.insert(channel.id.clone(), summary.clone());
+        }
+        summary
+    }
+
     /// Removes a chat's summary from the cache, because its size changed.
     pub fn forget_summary(&self, channel: &ChannelId) {
         self.summaries.remove(channel);

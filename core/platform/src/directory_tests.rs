@@ -139,6 +139,18 @@ async fn strangers_are_remembered_and_trouble_is_not() {
     assert_eq!(platform.asked.load(Ordering::SeqCst), 3);
 }
 
+#[tokio::test]
+async fn a_current_summary_is_never_a_cached_one() {
+    let (directory, platform, channel) = directory();
+    platform.go.notify_one();
+    for calls in 1..=2 {
+        directory.current_summary(&channel).await.unwrap();
+        assert_eq!(platform.asked.load(Ordering::SeqCst), calls);
+    }
+    directory.summary(&channel).await.unwrap();
+    assert_eq!(platform.asked.load(Ordering::SeqCst), 2, "it is cached for others");
+}
+
 #[tokio::test(start_paused = true)]
 async fn strangers_are_forgotten_sooner() {
     let (directory, platform, channel) = directory();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use async_recursion::async_recursion as boxed;
-use chatkeep_core::event::ChannelKind;
+use chatkeep_core::event::{ChannelKind, PlatformKind};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::Timestamp;
 use chrono_tz::Tz;
@@ -29,6 +29,8 @@ pub enum ChannelStatus {
 pub struct Channel {
     /// Channel id.
     pub id: ChannelId,
+    /// Platform.
+    pub platform: PlatformKind,
     /// Kind of the channel.
     pub kind: ChannelKind,
     /// Bot that is in it, or was last; empty while none is known.
@@ -62,6 +64,7 @@ pub struct Channel {
 #[derive(Debug, sqlx_macros::FromRow)]
 struct ChannelRow {
     channel_id: String,
+    platform: String,
     r#type: String,
     bot: String,
     name: Option<String>,
@@ -82,7 +85,7 @@ struct ChannelRow {
 macro_rules! channels {
     ($($rest:expr),+) => {
         concat!(
-            "SELECT c.channel_id, c.type, c.bot, c.name, c.picture_url,
+            "SELECT c.channel_id, c.platform, c.type, c.bot, c.name, c.picture_url,
                     COALESCE(c.member_count, (SELECT COUNT(*) FROM members n
                         WHERE n.channel_id = c.channel_id AND NOT ",
             has_left!("n"),
@@ -229,6 +232,8 @@ impl TryFrom<ChannelRow> for Channel {
     type Error = StoreError;
 
     fn try_from(row: ChannelRow) -> Result<Self, StoreError> {
+        let platform = PlatformKind::parse(&row.platform);
+        let platform = parsed(platform, "channels", "platform", &row.channel_id)?;
         let kind = parsed(ChannelKind::parse(&row.r#type), "channels", "type", &row.channel_id)?;
         // An event from after the leave proves the bot's presence as well as a join does; a
         // subscription proves nothing.
@@ -238,6 +243,7 @@ impl TryFrom<ChannelRow> for Channel {
         let enabled = if back > 0 { back } else { row.created_at };
         Ok(Self {
             id: row.channel_id.into(),
+            platform,
             kind,
             bot: row.bot,
             name: row.name,

@@ -18,6 +18,9 @@ use super::query::query_as;
 use super::read_pool::ReadPool;
 use super::transaction::OwnedTransaction;
 
+/// Checkpoint that empties the write-ahead log. The first column of its row is 1 if it could not.
+const EMPTY_WAL: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
+
 /// Statement that differs between the two databases, side by side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sql {
@@ -155,19 +158,21 @@ impl Db {
     }
 
     /// Runs a WAL checkpoint of SQLite and truncates the log unless there are readers: retracted
-    /// content stays in the log until then. PostgreSQL needs no such call.
-    pub(super) async fn checkpoint_wal(&self) -> Result<(), StoreError> {
+    /// content stays in the log until then. Returns whether the log is empty. PostgreSQL needs no
+    /// such call.
+    pub(super) async fn checkpoint_wal(&self) -> Result<bool, StoreError> {
         let Pools::Sqlite { write, .. } = &self.pools else {
-            return Ok(());
+            return Ok(true);
         };
         let mut held = OwnedTransaction::plain(write).await?;
         // A reader may take long, and all writers would wait for it.
         sqlx::query("PRAGMA busy_timeout = 0").execute(held.conn()).await?;
-        sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(held.conn()).await?;
+        // Its row tells whether somebody was in the way; only other obstacles are errors.
+        let busy: i64 = sqlx::query_scalar(EMPTY_WAL).fetch_one(held.conn()).await?;
         let wait = format!("PRAGMA busy_timeout = {}", BUSY.as_millis());
         sqlx::query(sqlx::AssertSqlSafe(wait)).execute(held.conn()).await?;
         held.release();
-        Ok(())
+        Ok(busy == 0)
     }
 
     pub(super) async fn close(&self) {
@@ -237,6 +242,26 @@ mod tests {
         let second = timeout(TIMEOUT, second).await.unwrap().unwrap();
         drop(second);
         timeout(TIMEOUT, third).await.unwrap().unwrap().commit().await.unwrap();
+        db.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_checkpoint_tells_that_a_reader_kept_the_log_from_being_emptied() {
+        let folder = tempfile::tempdir().unwrap();
+        let limits = PoolLimits { connections: 1, cache: 1 << 20 };
+        let db = Db::sqlite(folder.path(), limits).await.unwrap();
+        let log = folder.path().join("chatkeep.db-wal");
+        let Pools::Sqlite { write, .. } = &db.pools else { unreachable!("it is SQLite") };
+        sqlx::query("CREATE TABLE kept (id INTEGER PRIMARY KEY)").execute(write).await.unwrap();
+        let mut reader = db.snapshot().await.unwrap();
+        let rows = query_as("SELECT COUNT(*) FROM kept");
+        let _: (i64,) = reader.fetch_one(rows).await.unwrap();
+        sqlx::query("INSERT INTO kept VALUES (1)").execute(write).await.unwrap();
+        assert!(!db.checkpoint_wal().await.unwrap());
+        assert!(log.metadata().unwrap().len() > 0);
+        reader.commit().await.unwrap();
+        assert!(db.checkpoint_wal().await.unwrap());
+        assert_eq!(log.metadata().unwrap().len(), 0);
         db.close().await;
     }
 }

@@ -250,12 +250,12 @@ impl Store {
     }
 
     /// Removes retracted content from parts of the database files that no query shows. Cheap; to be
-    /// called periodically.
+    /// called periodically. Returns `false` when a reader kept it from that.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     #[boxed]
-    pub async fn checkpoint_wal(&self) -> Result<(), StoreError> {
+    pub async fn checkpoint_wal(&self) -> Result<bool, StoreError> {
         self.db.checkpoint_wal().await
     }
 

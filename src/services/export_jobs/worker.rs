@@ -11,6 +11,7 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_blobs::{BlobError, Blobs, BoxError};
 use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::metric;
+use chatkeep_core::outage::Availability;
 use chatkeep_core::random;
 use chatkeep_core::time::SharedClock;
 use chatkeep_i18n::Language;
@@ -60,7 +61,7 @@ enum AttemptError {
     Store(#[from] StoreError),
     #[error("the file of a part cannot be stored")]
     Blob(#[from] BlobError),
-    #[error("the media store did not store a part in time")]
+    #[error("a part was not read and stored in time")]
     Timeout,
     #[error("free disk space is below disk.media_reserve_bytes")]
     DiskLow,
@@ -80,6 +81,8 @@ pub struct ExportWorker {
     links: Links,
     /// Name of this worker's claims.
     worker: String,
+    /// Timeout of a part.
+    timeout: Duration,
 }
 
 impl ExportWorker {
@@ -91,7 +94,13 @@ impl ExportWorker {
         disk: DiskReserve,
         links: Links,
     ) -> Self {
-        Self { store, blobs, clock, disk, links, worker: random::text(16) }
+        let worker = random::text(16);
+        Self { store, blobs, clock, disk, links, worker, timeout: TIMEOUT }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
     }
 
     /// Writes waiting exports, and has parts written again whose messages were changed or removed, until
@@ -209,7 +218,7 @@ impl ExportWorker {
         };
         tokio::select! {
             written = self.write(export, wanted, part) => written,
-            () = tokio::time::sleep(TIMEOUT) => Err(AttemptError::Timeout),
+            () = tokio::time::sleep(self.timeout) => Err(AttemptError::Timeout),
             never = renewals => never,
         }
     }
@@ -274,11 +283,22 @@ impl ExportWorker {
         let now = self.clock.now();
         let next = now.plus(RETRY_DELAY);
         let exports = self.store.exports();
-        log_outcome(if cause.is_transient() {
+        log_outcome(if self.is_waited_for(cause) {
             exports.release_export(export, &self.worker, next).await
         } else {
             exports.fail_export(export, &self.worker, FAILED, (now, next)).await
         });
+    }
+
+    /// Returns whether the cause of a failure passes by itself. A part that takes too long although
+    /// nothing is known to be away may take as long again.
+    fn is_waited_for(&self, cause: &AttemptError) -> bool {
+        match cause {
+            AttemptError::Timeout => [self.store.availability(), self.blobs.availability()]
+                .into_iter()
+                .any(Availability::is_troubled),
+            _ => cause.is_transient(),
+        }
     }
 }
 
@@ -293,8 +313,8 @@ impl AttemptError {
                 _ => false,
             },
             Self::Blob(error) => error.is_transient(),
-            Self::Timeout | Self::DiskLow => true,
-            Self::Unknown(_) => false,
+            Self::DiskLow => true,
+            Self::Timeout | Self::Unknown(_) => false,
         }
     }
 }

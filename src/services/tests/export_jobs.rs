@@ -1,6 +1,7 @@
 //! Exports in the background: written by a worker, read while their messages change.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chatkeep_blobs::Blobs;
 use chatkeep_core::config::{BlobsKind, S3Config};
@@ -12,12 +13,14 @@ use chatkeep_transfer::Format;
 use chatkeep_view::Links;
 use chrono_tz::Tz;
 use futures_util::{StreamExt as _, TryStreamExt as _};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::super::access::{ChannelAccess, Member, ReadMessages};
 use super::super::documents::DocumentError;
 use super::super::export_jobs::{ExportJobService, ExportWorker};
 use super::super::exports::{ExportRequest, ExportService};
+use super::orphan_sweep::bucket_at;
 use super::{GROUP, Group, OWNER, caller, say};
 
 /// Group with a media store, and the parts that write and read its exports.
@@ -26,13 +29,15 @@ struct Exporting {
     blobs: Blobs,
     service: ExportJobService,
     disk: DiskReserve,
+    /// Timeout of a part.
+    timeout: Duration,
 }
 
 impl Exporting {
     async fn new(texts: &[String]) -> Self {
         let group = Group::new().await;
         say(&group, texts).await;
-        group.hands.advance(std::time::Duration::from_mins(10));
+        group.hands.advance(Duration::from_mins(10));
         let folder = BlobsKind::Folder(group.folder.path().join("files"));
         let s3 = S3Config {
             endpoint: None,
@@ -45,7 +50,8 @@ impl Exporting {
         let (store, clock) = (group.store.clone(), Arc::clone(&group.clock));
         let exports = ExportService::new(store.clone(), Tz::UTC, Links::default());
         let service = ExportJobService::new(store, blobs.clone(), clock, exports);
-        Self { group, blobs, service, disk: DiskReserve::new(1_000) }
+        let timeout = Duration::from_mins(2);
+        Self { group, blobs, service, disk: DiskReserve::new(1_000), timeout }
     }
 
     async fn access(&self) -> ChannelAccess<Member, ReadMessages> {
@@ -62,6 +68,7 @@ impl Exporting {
         let (store, clock) = (self.group.store.clone(), Arc::clone(&self.group.clock));
         let (disk, links) = (self.disk.clone(), Links::default());
         let worker = ExportWorker::new(store, self.blobs.clone(), clock, disk, links);
+        let worker = worker.with_timeout(self.timeout);
         let stop = CancellationToken::new();
         let condition = async {
             let _stop = stop.clone().drop_guard();
@@ -69,7 +76,7 @@ impl Exporting {
                 tokio::task::yield_now().await;
             }
         };
-        let condition = tokio::time::timeout(std::time::Duration::from_mins(1), condition);
+        let condition = tokio::time::timeout(Duration::from_mins(1), condition);
         tokio::join!(condition, worker.run(stop.clone())).0.expect("the condition holds in time");
     }
 
@@ -80,7 +87,7 @@ impl Exporting {
 
     async fn complete(&self, export: &ExportJob) {
         self.work_until(async || {
-            self.group.hands.advance(std::time::Duration::from_secs(1));
+            self.group.hands.advance(Duration::from_secs(1));
             self.is(export, JobStatus::Done).await
         })
         .await;
@@ -140,7 +147,7 @@ async fn a_disk_that_is_nearly_full_gets_no_exports() {
     let mut ticks = 0;
     exporting
         .work_until(async || {
-            exporting.group.hands.advance(std::time::Duration::from_secs(1));
+            exporting.group.hands.advance(Duration::from_secs(1));
             ticks += 1;
             assert!(!exporting.is(&export, JobStatus::Done).await);
             ticks > 500
@@ -180,4 +187,23 @@ async fn a_worker_that_stops_half_way_has_not_ended_its_process() {
         assert_eq!(export.interruptions, 0, "it was released");
     }
     exporting.complete(&export).await;
+}
+
+#[tokio::test]
+async fn an_export_with_a_part_that_always_takes_too_long_fails_in_the_end() {
+    let mut exporting = Exporting::new(&["hello".to_owned()]).await;
+    // Connections are taken, and no request is answered.
+    let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    exporting.blobs = bucket_at(server.local_addr().unwrap());
+    exporting.timeout = Duration::from_millis(50);
+    let export = exporting.begin(Format::Csv).await;
+    exporting
+        .work_until(async || {
+            exporting.group.hands.advance(Duration::from_secs(1));
+            exporting.is(&export, JobStatus::Failed).await
+        })
+        .await;
+    let access = exporting.access().await;
+    let failed = exporting.service.export(&access, &export.id).await.unwrap();
+    assert!(!failed.was_interrupted(), "{failed:?}");
 }

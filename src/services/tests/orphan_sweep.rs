@@ -19,7 +19,8 @@ use super::Group;
 /// Time that a change of the database may take: less than the timeout of a deletion.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-fn bucket_at(address: SocketAddr) -> Blobs {
+/// Returns a bucket of a server at that address.
+pub(super) fn bucket_at(address: SocketAddr) -> Blobs {
     let kind = BlobsKind::S3 { bucket: "media".to_owned(), prefix: String::new() };
     let s3 = S3Config {
         endpoint: Some(format!("http://{address}")),

@@ -4,9 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::config::RetentionConfig;
-use chatkeep_core::time::{Clock as _, DAY};
-use chatkeep_store::ActivityFilter;
-use chatkeep_workers::periodic::PeriodicJob as _;
+use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
+use chatkeep_core::id::ChannelId;
+use chatkeep_core::message::{Content, MessageChange, Received};
+use chatkeep_core::time::{Clock as _, DAY, Timestamp};
+use chatkeep_store::{ActivityFilter, ChannelChange, PresenceEvidence, PresenceEvidenceKind};
+use chatkeep_workers::periodic::{JobFailure, PeriodicJob as _};
 use tokio_util::sync::CancellationToken;
 
 use super::super::retention::Retention;
@@ -14,9 +17,13 @@ use super::{GROUP, Group, OWNER, say};
 
 /// Runs a round of the job with that time for what nobody subscribes to.
 async fn round(group: &Group, unsubscribed: Option<Duration>) {
+    try_round(group, unsubscribed).await.unwrap();
+}
+
+async fn try_round(group: &Group, unsubscribed: Option<Duration>) -> Result<(), JobFailure> {
     let config = RetentionConfig { unsubscribed, other_events: None };
     let (store, clock) = (group.store.clone(), Arc::clone(&group.clock));
-    Retention { store, clock, config }.run(&CancellationToken::new()).await.unwrap();
+    Retention { store, clock, config }.run(&CancellationToken::new()).await
 }
 
 async fn stored(group: &Group) -> usize {
@@ -58,4 +65,53 @@ async fn whoever_subscribes_again_in_time_keeps_it() {
     group.hands.advance(30 * DAY);
     round(&group, Some(30 * DAY)).await;
     assert_eq!(stored(&group).await, 3);
+}
+
+/// Stores a message of the owner in another group, to which they subscribe.
+async fn say_elsewhere(group: &Group, id: &str) {
+    let (channel, now) = (ChannelId::from(id), group.hands.now());
+    let evidence = PresenceEvidence {
+        channel: ChannelRef { id: channel.clone(), kind: ChannelKind::Group },
+        platform: PlatformKind::Line,
+        bot: String::new(),
+        at: now,
+        kind: PresenceEvidenceKind::Present(OWNER.into()),
+    };
+    group.store.members().record_presence(&[evidence], now).await.unwrap();
+    group.store.accounts().subscribe(&channel, &OWNER.into(), now).await.unwrap();
+    let content = Content::text("words");
+    let received = Received {
+        at: Timestamp::from_millis(1_000),
+        sender: Some(OWNER.into()),
+        kind: content.kind(),
+        content: serde_json::to_string(&content).unwrap(),
+        quoted: None,
+        is_bot: false,
+    };
+    let change = MessageChange::Received(received);
+    let change = ChannelChange { channel, message: "elsewhere".into(), change };
+    group.store.messages().ingest(&[change], now).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_channel_that_fails_holds_up_no_other() {
+    let group = Group::new().await;
+    say(&group, &["words".to_owned()]).await;
+    say_elsewhere(&group, "C2").await;
+    let now = group.hands.now();
+    for channel in [GROUP, "C2"] {
+        let channels = group.store.channels();
+        channels.set_retention(&channel.into(), Some(1), &OWNER.into(), now).await.unwrap();
+    }
+    group
+        .sql(
+            "CREATE TRIGGER refuse BEFORE DELETE ON messages WHEN OLD.channel_id = 'C1'
+             BEGIN SELECT RAISE(ABORT, 'refused'); END",
+        )
+        .await;
+    group.hands.advance(2 * DAY);
+    try_round(&group, None).await.unwrap_err();
+    let left = group.store.messages().all_messages(None, 10).await.unwrap();
+    let channels: Vec<_> = left.iter().map(|(channel, ..)| channel.as_str()).collect();
+    assert_eq!(channels, [GROUP]);
 }

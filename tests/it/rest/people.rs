@@ -1,6 +1,6 @@
 //! Roles by the API, guests in lists, and people whom only the platform knows.
 
-use chatkeep_emulator::{Fault, Target};
+use chatkeep_emulator::{Action, Fault, Target};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -110,6 +110,20 @@ async fn trouble_of_the_platform_is_no_answer() {
     assert_eq!(detail(&stack, &group.chat_id).await.0, StatusCode::FORBIDDEN);
     stack.line.clear_faults();
     assert_eq!(detail(&stack, &group.chat_id).await.0, StatusCode::OK, "it is asked again");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_platform_that_knows_nobody_because_the_bot_is_gone_is_asked_again() {
+    let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
+    let (group, people) = group(&mut stack).await;
+    stack.drained().await;
+    let (chat, silent) = (group.chat_id.clone(), &people[2].user_id);
+    stack.act_as(silent).await;
+    // Neither event is received.
+    stack.line.build(Action::BotLeaves { chat: chat.clone() }).unwrap();
+    assert_eq!(detail(&stack, &chat).await.0, StatusCode::FORBIDDEN);
+    stack.line.build(Action::BotJoins { chat: chat.clone() }).unwrap();
+    assert_eq!(detail(&stack, &chat).await.0, StatusCode::OK);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,7 +1,7 @@
 //! Import: counted like live messages, and without effect on earlier ones.
 
 use chatkeep_core::blob::BlobId;
-use chatkeep_core::event::ChannelKind;
+use chatkeep_core::event::{ChannelKind, PlatformKind};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::{Content, EarlierTexts, MessageType};
 use chatkeep_core::plan::Plan;
@@ -339,17 +339,15 @@ async fn opening_a_channel_makes_it_known_once(fixture: Fixture) {
     fixture.store.accounts().add_user(&"U1".into(), None, at(1)).await.unwrap();
     let channel = "R1".into();
     let open = async |now| {
-        fixture
-            .store
-            .imports()
-            .open_for_import(&channel, ChannelKind::Room, &"U1".into(), at(now))
-            .await
-            .unwrap()
+        let (platform, kind, user) = (PlatformKind::Line, ChannelKind::Room, "U1".into());
+        let imports = fixture.store.imports();
+        imports.open_for_import(&channel, platform, kind, &user, at(now)).await.unwrap()
     };
     assert_eq!(open(10).await, Subscribed::New);
     assert_eq!(open(20).await, Subscribed::Already);
     let known = fixture.store.channels().channel(&channel).await.unwrap().unwrap();
-    assert_eq!((known.kind, known.created_by.as_str()), (ChannelKind::Room, "U1"));
+    assert_eq!((known.platform, known.kind), (PlatformKind::Line, ChannelKind::Room));
+    assert_eq!(known.created_by, "U1");
     assert_eq!(known.created_at, at(10));
     let member = fixture.store.members().member(&channel, &"U1".into()).await.unwrap().unwrap();
     assert_eq!(member.role, chatkeep_core::role::Role::Owner);

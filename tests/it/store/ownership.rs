@@ -189,8 +189,9 @@ async fn each_bot_has_its_own_chat_with_a_person(fixture: Fixture) {
 async fn an_imported_channel_waits_for_its_bot(fixture: Fixture) {
     fixture.store.accounts().add_user(&"U1".into(), None, at(1)).await.unwrap();
     for channel in ["C1", "C2"] {
-        let (kind, user) = (ChannelKind::Group, "U1".into());
-        fixture.store.imports().open_for_import(&channel.into(), kind, &user, at(1)).await.unwrap();
+        let (platform, kind, user) = (PlatformKind::Line, ChannelKind::Group, "U1".into());
+        let imports = fixture.store.imports();
+        imports.open_for_import(&channel.into(), platform, kind, &user, at(1)).await.unwrap();
     }
     for forged in [joined("b", "C1", 10), spoke("b", "C1", 11)] {
         assert!(matches!(admit(&fixture, forged, 12).await, Standing::Foreign { .. }));

@@ -11,6 +11,7 @@ use chatkeep_store::{NoticeOutcome, Store, StoreError, UsageNotice};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use crate::ItemFailures;
 use crate::direct_message::{self, DirectMessage};
 use crate::periodic::{JobFailure, JobScope, PeriodicJob};
 
@@ -42,19 +43,22 @@ impl PeriodicJob for UsageNotifier {
 
 impl UsageNotifier {
     async fn notify_all(&self) -> Result<(), StoreError> {
+        let mut failures = ItemFailures::of(Self::NAME);
         for notice in self.store.accounts().pending_usage_notices(BATCH).await? {
             let outcome = match pointless(&notice) {
                 Some(reason) => Some(reason),
                 None => self.notify_user(&notice).await,
             };
             let Some(outcome) = outcome else { continue };
-            if self.store.accounts().settle_notice(&notice, outcome, self.clock.now()).await? {
+            let now = self.clock.now();
+            let settled = self.store.accounts().settle_notice(&notice, outcome, now).await;
+            if failures.isolate(&notice.user, settled)? == Some(true) {
                 let outcome = outcome.name();
                 metric::USAGE_NOTICES.add([outcome.into()], 1);
                 info!(user = %notice.user, status = notice.status.name(), outcome, "usage notice");
             }
         }
-        Ok(())
+        failures.into_result()
     }
 
     async fn notify_user(&self, notice: &UsageNotice) -> Option<NoticeOutcome> {

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use super::{Bodies, Notifier, texts};
+use crate::ItemFailures;
 use crate::direct_message::{self, DirectMessage};
 use crate::periodic::{JobFailure, JobScope, PeriodicJob};
 
@@ -38,6 +39,7 @@ impl<B: Bodies> Notifier<B> {
     /// Fails when the store fails.
     #[boxed]
     pub async fn notify_owners(&self) -> Result<(), StoreError> {
+        let mut failures = ItemFailures::of(OwnerNotices::<B>::NAME);
         for webhook in self.store.webhooks().pending_webhook_notices(BATCH).await? {
             let outcome = if self.settings.tell_owners {
                 self.notify_owner(&webhook).await
@@ -45,18 +47,15 @@ impl<B: Bodies> Notifier<B> {
                 Some(NoticeOutcome::NotWanted)
             };
             let Some(outcome) = outcome else { continue };
-            if self
-                .store
-                .webhooks()
-                .settle_webhook_notice(&webhook, outcome, self.clock.now())
-                .await?
-            {
+            let (webhooks, now) = (self.store.webhooks(), self.clock.now());
+            let settled = webhooks.settle_webhook_notice(&webhook, outcome, now).await;
+            if failures.isolate(&webhook.id, settled)? == Some(true) {
                 let outcome = outcome.name();
                 metric::DELIVERY_NOTICES.add([outcome.into()], 1);
                 info!(webhook = %webhook.id, outcome, "webhook notice");
             }
         }
-        Ok(())
+        failures.into_result()
     }
 
     async fn notify_owner(&self, webhook: &PendingNotice) -> Option<NoticeOutcome> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chatkeep_core::metric;
-use chatkeep_store::{Attempt, LeasedDelivery, Next};
+use chatkeep_store::{Attempt, DatabaseFault, LeasedDelivery, Next, StoreError};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -61,28 +61,43 @@ impl<B: Bodies> Notifier<B> {
         }
     }
 
-    /// Retries until the batch is recorded. A stopping process tries once: an unrecorded delivery
-    /// is made again when its lease has expired.
+    /// Records a batch, waiting for a store that is not available. A batch that is refused is
+    /// divided, so that the refusal falls on one delivery alone. A stopping process waits for
+    /// nothing: an unrecorded delivery is made again when its lease has expired.
     async fn settle(&self, stop: &CancellationToken, batch: &[Attempt]) {
-        loop {
-            let now = self.clock.now();
-            let give_up = now.minus(self.settings.give_up);
-            match self.store.webhooks().settle_webhooks(batch, give_up, now).await {
-                Ok(disabled) => {
-                    for (webhook, reason) in disabled {
-                        info!(%webhook, reason = reason.name(), "a webhook was disabled");
-                    }
-                    batch.iter().for_each(count);
-                    return;
+        let mut parts = vec![batch];
+        while let Some(part) = parts.pop() {
+            let Err(error) = self.settle_part(part).await else { continue };
+            log_failure!(warn, &error, deliveries = part.len(), "cannot record webhook deliveries");
+            match error.fault() {
+                DatabaseFault::Cancelled | DatabaseFault::Refused | DatabaseFault::Unknown
+                    if part.len() > 1 =>
+                {
+                    let (first, second) = part.split_at(part.len() / 2);
+                    parts.extend([second, first]);
                 }
-                Err(error) => {
-                    log_failure!(warn, &error, "cannot record webhook deliveries");
+                DatabaseFault::Unavailable | DatabaseFault::Cancelled => {
+                    parts.push(part);
                     if stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
                         return;
                     }
                 }
+                DatabaseFault::Refused | DatabaseFault::Unknown => {
+                    metric::DELIVERY_ATTEMPTS.add(["unrecorded".into()], part.len() as u64);
+                }
             }
         }
+    }
+
+    async fn settle_part(&self, part: &[Attempt]) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let give_up = now.minus(self.settings.give_up);
+        let disabled = self.store.webhooks().settle_webhooks(part, give_up, now).await?;
+        for (webhook, reason) in disabled {
+            info!(%webhook, reason = reason.name(), "a webhook was disabled");
+        }
+        part.iter().for_each(count);
+        Ok(())
     }
 }
 

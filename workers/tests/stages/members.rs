@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chatkeep_core::event::{ChannelKind, ChannelRef};
 use chatkeep_core::time::{Clock as _, SharedClock};
 use chatkeep_emulator::{Action, Event, Fault, Target};
 use chatkeep_store::{ChannelStatus, GapReason, MemberStatus};
@@ -408,4 +409,22 @@ async fn nobody_has_left_where_the_bot_is_not_or_knows_nobody() {
     for user in everybody {
         assert_eq!(member_status(&bench, &group, user).await, MemberStatus::Active, "{user}");
     }
+}
+
+#[tokio::test]
+async fn nobody_has_left_a_group_from_which_the_bot_was_removed_a_moment_ago() {
+    let (bench, group) = Bench::with_group().await;
+    let other = bench.group().await;
+    // The group is cached, and the platform knows somebody elsewhere.
+    let channel = ChannelRef { id: group.channel(), kind: ChannelKind::Group };
+    let cached = bench.bots.get("main").unwrap().summary(&channel).await.unwrap();
+    assert!(cached.is_some());
+    bench.line.build(Action::BotLeaves { chat: group.id.clone() }).unwrap();
+    let path = format!("/{}/summary", group.id);
+    let calls = bench.calls(&path);
+    ask_about_quiet_members(&bench, &[&group.ann, &group.bob, &other.ann]).await;
+    for user in [&group.ann, &group.bob] {
+        assert_eq!(member_status(&bench, &group, user).await, MemberStatus::Active, "{user}");
+    }
+    assert_eq!(bench.calls(&path), calls + 1, "once for both");
 }

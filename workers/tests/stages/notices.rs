@@ -152,3 +152,25 @@ async fn who_came_back_to_what_they_heard_last_hears_nothing() {
     bench.store.accounts().set_plan(&ann, Plan::Pro, bench.clock.now()).await.unwrap();
     assert_eq!(bench.notify(&group).await.len(), 2, "there is room again");
 }
+
+#[tokio::test]
+async fn a_notice_that_cannot_be_recorded_holds_up_nobody() {
+    let (bench, group) = bench().await;
+    let other = bench.group().await;
+    bench.subscribe(&other.id, &other.ann).await;
+    let follow = Action::Follow { user: other.ann.clone() };
+    bench.publish(&bench.line.build(follow).unwrap()).await;
+    bench.drain(bench.members()).await;
+    for group in [&group, &other] {
+        bench.cross(group, 80).await;
+    }
+    let refuse = format!(
+        "CREATE TRIGGER refuse BEFORE UPDATE ON usage_notices WHEN OLD.user_id = '{}'
+         BEGIN SELECT RAISE(ABORT, 'refused'); END",
+        group.ann
+    );
+    bench.sql(&refuse).await;
+    bench.notifier().run(&CancellationToken::new()).await.unwrap_err();
+    assert_eq!(bench.said(&other.ann).len(), 1);
+    assert_eq!(bench.results().await, "pending,sent");
+}

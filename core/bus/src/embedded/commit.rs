@@ -24,6 +24,9 @@ const ID_PURGE_BATCH: i64 = 500;
 /// Number of free pages that stay for reuse; beyond them the file shrinks.
 const SPARE_PAGES: i64 = 4096;
 
+/// Checkpoint that empties the write-ahead log. The first column of its row is 1 if it could not.
+const EMPTY_WAL: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
+
 /// Result of a transaction.
 #[derive(Debug, Default)]
 pub(super) struct Written {
@@ -232,11 +235,11 @@ async fn tidy(conn: &mut SqliteConnection, before: i64) -> Result<bool, sqlx::Er
 }
 
 /// Frees free pages, all of them where nobody waits, and truncates the WAL unless there are readers, so
-/// that handled messages do not remain on disk.
+/// that handled messages do not remain on disk. Returns whether the WAL is empty.
 pub(super) async fn checkpoint_wal(
     conn: &mut SqliteConnection,
     due: DueCheckpoint,
-) -> Result<(), sqlx::Error> {
+) -> Result<bool, sqlx::Error> {
     let free = match due {
         DueCheckpoint::Idle => "PRAGMA incremental_vacuum",
         // Of what a large backlog leaves, `tidy` frees more with each round.
@@ -245,8 +248,9 @@ pub(super) async fn checkpoint_wal(
     query(free).execute(&mut *conn).await?;
     // A reader may take long, and all publishers would wait for it.
     query("PRAGMA busy_timeout = 0").execute(&mut *conn).await?;
-    let done = query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut *conn).await;
+    // Its row tells whether somebody was in the way; only other obstacles are errors.
+    let busy: Result<i64, _> = query_scalar(EMPTY_WAL).fetch_one(&mut *conn).await;
     let wait = format!("PRAGMA busy_timeout = {}", BUSY_TIMEOUT.as_millis());
     query(AssertSqlSafe(wait)).execute(conn).await?;
-    done.map(drop)
+    Ok(busy? == 0)
 }

@@ -25,18 +25,21 @@ fn letter(row: Row) -> DeadLetter {
     }
 }
 
-/// Returns the oldest `limit` dead letters with ids above `after`. Ids only ever rise.
+/// Returns the oldest `limit` dead letters of a consumer, or of all, with ids above `after`. Ids
+/// only ever rise.
 pub(super) async fn list(
     pool: &SqlitePool,
+    consumer: Option<&str>,
     after: i64,
     limit: usize,
 ) -> Result<Vec<DeadLetter>, BusError> {
     let rows: Vec<Row> = query_as(
         "SELECT id, consumer, subject, message_id, reason, attempts, died_at, payload
-         FROM dead WHERE id > ?2 ORDER BY id LIMIT ?1",
+         FROM dead WHERE id > ?2 AND (?3 IS NULL OR consumer = ?3) ORDER BY id LIMIT ?1",
     )
     .bind(i64::try_from(limit).unwrap_or(i64::MAX))
     .bind(after)
+    .bind(consumer)
     .fetch_all(pool)
     .await?;
     Ok(rows.into_iter().map(letter).collect())

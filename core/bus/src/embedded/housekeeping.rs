@@ -37,12 +37,15 @@ pub(super) struct Housekeeping {
     idle: u32,
     /// Time of the first work since the last checkpoint.
     written_since: Option<Instant>,
+    /// Time of the next checkpoint after one that was not complete.
+    repeat_at: Option<Instant>,
 }
 
 impl Housekeeping {
     /// Creates the schedule; `serves` tells whether this process serves the bus file.
     pub(super) fn new(serves: bool) -> Self {
-        Self { next: serves.then(|| Instant::now() + INTERVAL), idle: 0, written_since: None }
+        let next = serves.then(|| Instant::now() + INTERVAL);
+        Self { next, idle: 0, written_since: None, repeat_at: None }
     }
 
     /// Returns the earlier one of the next round and `other`; `None` when neither is to come.
@@ -79,13 +82,21 @@ impl Housekeeping {
     /// Returns the WAL checkpoint that is due after a round, and takes it for done.
     pub(super) fn due_checkpoint(&mut self, now: Instant) -> Option<DueCheckpoint> {
         let is_old = self.written_since.is_some_and(|since| now - since >= LONGEST);
+        let is_repeated = self.repeat_at.is_some_and(|at| at <= now);
         let due = match self.idle {
             IDLE_ROUNDS => DueCheckpoint::Idle,
             0..IDLE_ROUNDS if is_old => DueCheckpoint::Busy,
+            _ if is_repeated => DueCheckpoint::Busy,
             _ => return None,
         };
-        self.written_since = None;
+        (self.written_since, self.repeat_at) = (None, None);
         Some(due)
+    }
+
+    /// Has a checkpoint that was not complete repeated after half a minute, whether or not anything
+    /// is written until then.
+    pub(super) fn repeat_checkpoint(&mut self, now: Instant) {
+        self.repeat_at = Some(now + LONGEST);
     }
 }
 
@@ -132,6 +143,25 @@ mod tests {
         assert_eq!(due(&mut housekeeping), []);
         housekeeping.note_work(now);
         assert_eq!(due(&mut housekeeping), [DueCheckpoint::Idle]);
+    }
+
+    #[test]
+    fn a_checkpoint_that_was_not_complete_is_repeated_although_nothing_happens() {
+        let mut housekeeping = Housekeeping::new(true);
+        let start = Instant::now();
+        let mut due = Vec::new();
+        for second in 0..100 {
+            let now = start + Duration::from_secs(second);
+            housekeeping.note_idle();
+            if housekeeping.due_checkpoint(now).is_some() {
+                due.push(second);
+                // The third one is complete.
+                if due.len() < 3 {
+                    housekeeping.repeat_checkpoint(now);
+                }
+            }
+        }
+        assert_eq!(due, [9, 39, 69]);
     }
 
     /// One event in nine seconds put the checkpoint off for hours, and texts that were taken back

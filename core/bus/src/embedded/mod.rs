@@ -26,8 +26,10 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
+use chatkeep_core::checkpoints::CheckpointWatch;
 use chatkeep_core::outage::Availability;
 use chatkeep_core::time::SharedClock;
 use sqlx::sqlite::SqlitePool;
@@ -79,6 +81,7 @@ struct Shared {
     limits: BusLimits,
     clock: SharedClock,
     availability: Availability,
+    checkpoints: CheckpointWatch,
 }
 
 impl Shared {
@@ -173,6 +176,7 @@ impl EmbeddedBus {
                 schema::file(folder).display().to_string(),
                 "CHATKEEP_DATA",
             ),
+            checkpoints: CheckpointWatch::new("bus"),
         });
         let file = BusFile::new(folder.to_owned(), conn);
         Writer::new(file, Arc::clone(&shared), queue, lock).spawn();
@@ -185,6 +189,12 @@ impl EmbeddedBus {
 
     pub(super) fn availability(&self) -> &Availability {
         &self.inner.shared.availability
+    }
+
+    /// Returns the time for which the write-ahead log could not be emptied; `None` while it can,
+    /// and in a process that does not serve the file.
+    pub(super) fn checkpoint_overdue(&self) -> Option<Duration> {
+        self.inner.shared.checkpoints.overdue()
     }
 
     pub(super) async fn publish(&self, messages: Vec<Outgoing>) -> Result<(), BusError> {
@@ -225,12 +235,13 @@ impl EmbeddedBus {
 
     pub(super) async fn dead_letters(
         &self,
+        consumer: Option<&str>,
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<DeadLetter>, BusError> {
         // No letter has a non-numeric id, so an unparsable cursor means "from the start".
         let after = after.and_then(|id| id.parse().ok()).unwrap_or(0);
-        dead::list(&self.inner.readers, after, limit).await
+        dead::list(&self.inner.readers, consumer, after, limit).await
     }
 
     pub(super) async fn count_dead_letters(&self) -> Result<u64, BusError> {

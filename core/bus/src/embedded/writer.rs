@@ -239,7 +239,13 @@ impl Writer {
     }
 
     async fn scrub(&mut self, due: DueCheckpoint) {
-        if let Err(error) = self.checkpoint_wal(due).await {
+        let done = self.checkpoint_wal(due).await;
+        let is_complete = matches!(done, Ok(true));
+        self.shared.checkpoints.note(is_complete);
+        if !is_complete {
+            self.housekeeping.repeat_checkpoint(Instant::now());
+        }
+        if let Err(error) = done {
             log_reason!(
                 warn,
                 Failure::new(&error, error.is_outage()),
@@ -248,7 +254,7 @@ impl Writer {
         }
     }
 
-    async fn checkpoint_wal(&mut self, due: DueCheckpoint) -> Result<(), BusError> {
+    async fn checkpoint_wal(&mut self, due: DueCheckpoint) -> Result<bool, BusError> {
         let mut conn = self.file.take(&self.shared).await?;
         let done = commit::checkpoint_wal(&mut conn, due).await;
         Ok(self.file.put_back(conn, done).await?)

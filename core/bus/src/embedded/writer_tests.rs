@@ -108,5 +108,20 @@ async fn a_panic_while_it_writes_loses_nothing() {
     assert!(answer.await.unwrap().is_err(), "who waits is told");
     assert!(!bench.fuse.blown.load(Ordering::SeqCst), "it panicked");
     assert!(bench.operate(|done| Op::Flush { done }).await);
-    assert_eq!(bench.bus.dead_letters(None, 10).await.unwrap().len(), 1);
+    assert_eq!(bench.bus.dead_letters(None, None, 10).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_checkpoint_that_a_reader_prevents_is_not_taken_for_done() {
+    let mut bench = Bench::new().await;
+    let mut reader = bench.bus.inner.readers.acquire().await.unwrap();
+    for sql in ["BEGIN", "SELECT COUNT(*) FROM message"] {
+        sqlx::query(sql).execute(&mut *reader).await.unwrap();
+    }
+    bench.operate(publish).await;
+    bench.writer.scrub(DueCheckpoint::Idle).await;
+    assert!(bench.bus.checkpoint_overdue().is_some());
+    sqlx::query("ROLLBACK").execute(&mut *reader).await.unwrap();
+    bench.writer.scrub(DueCheckpoint::Idle).await;
+    assert_eq!(bench.bus.checkpoint_overdue(), None);
 }

@@ -38,17 +38,21 @@ impl NatsBus {
         self.publish_one(&format!("dead.{consumer}"), &headers, &letter.payload).await
     }
 
-    /// Returns the oldest `limit` dead letters with sequence numbers above `after`.
+    /// Returns the oldest `limit` dead letters of a consumer, or of all, with sequence numbers
+    /// above `after`.
     pub(super) async fn list_dead(
         &self,
+        consumer: Option<&str>,
         after: u64,
         limit: usize,
     ) -> Result<Vec<DeadLetter>, BusError> {
         let stream = self.dead_stream().await?;
+        let subject = format!("dead.{}", consumer.unwrap_or(">"));
         let mut letters = Vec::new();
         let mut next = after.saturating_add(1);
         while letters.len() < limit {
-            let request = stream.raw_message_builder().sequence(next).next_by_subject("dead.>");
+            let request =
+                stream.raw_message_builder().sequence(next).next_by_subject(subject.as_str());
             let found = self.confirmed(async { found(request.send().await) }).await?;
             let Some(message) = found else { break };
             next = message.sequence + 1;

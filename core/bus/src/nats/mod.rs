@@ -217,12 +217,13 @@ impl NatsBus {
 
     pub(super) async fn dead_letters(
         &self,
+        consumer: Option<&str>,
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<DeadLetter>, BusError> {
         // No letter has a non-numeric id, so an unparsable cursor means "from the start".
         let after = after.and_then(|id| id.parse().ok()).unwrap_or(0);
-        self.list_dead(after, limit).await
+        self.list_dead(consumer, after, limit).await
     }
 
     pub(super) async fn count_dead_letters(&self) -> Result<u64, BusError> {

@@ -110,6 +110,13 @@ pub struct FullLog {
     cut: &'static str,
 }
 
+impl FullLog {
+    /// Returns the channel.
+    pub const fn channel(&self) -> &ChannelId {
+        &self.channel
+    }
+}
+
 /// Deletes a batch of the log of a channel from before that time, and returns the number of rows; 0
 /// at the end.
 pub(crate) async fn forget_activity(

@@ -16,7 +16,7 @@ use crate::{ActivityLogStore, StoreError, parsed};
 
 /// Maximum number of unwritten counters; beyond it, new readers of a channel are counted as one.
 const WAITING: usize = 100_000;
-/// Rows written in one statement.
+/// Rows written in one transaction: others wait for it.
 const CHUNK: usize = 1_000;
 
 /// Requests of one reader on one day.
@@ -134,32 +134,31 @@ impl ActivityLogStore<'_> {
         self.store.reads.add(key, 1);
     }
 
-    /// Writes the reads counted since the last time.
+    /// Writes the reads counted since the last time, part by part.
     ///
     /// # Errors
-    /// Returns an error when the database fails; the reads are written with the next call then.
+    /// Returns an error when the database fails; reads that are not written by then are with the
+    /// next call.
     #[boxed]
     pub async fn write_reads(&self) -> Result<(), StoreError> {
         let counted = mem::take(&mut *self.store.reads.counters());
-        if counted.is_empty() {
-            return Ok(());
-        }
-        let written = self.write(&counted).await;
-        if written.is_err() {
-            for (key, requests) in counted {
-                self.store.reads.add(key, requests);
+        let counted: Vec<_> = counted.into_iter().collect();
+        for (nth, chunk) in counted.chunks(CHUNK).enumerate() {
+            if let Err(error) = self.write(chunk).await {
+                for (key, requests) in &counted[nth * CHUNK..] {
+                    self.store.reads.add(key.clone(), *requests);
+                }
+                return Err(error);
             }
         }
-        written
+        Ok(())
     }
 
-    async fn write(&self, counted: &BTreeMap<Key, i64>) -> Result<(), StoreError> {
+    async fn write(&self, counted: &[(Key, i64)]) -> Result<(), StoreError> {
         let rows: Vec<_> = counted.iter().map(|(key, n)| key.row(*n)).collect();
+        let rows = serde_json::to_string(&rows)?;
         let mut tx = self.store.db.begin().await?;
-        for chunk in rows.chunks(CHUNK) {
-            let rows = serde_json::to_string(chunk)?;
-            tx.execute(query(WRITE).bind(&rows)).await?;
-        }
+        tx.execute(query(WRITE).bind(&rows)).await?;
         tx.commit().await
     }
 
@@ -234,5 +233,39 @@ impl TryFrom<ReadRow> for ActivityRead {
             reader_name: row.reader_name,
             requests: row.requests,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chatkeep_core::config::Database;
+
+    use super::*;
+    use crate::Store;
+    use crate::db::Pools;
+
+    #[tokio::test]
+    async fn what_is_written_before_a_failure_is_not_written_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&Database::Sqlite, folder.path(), 1).await.unwrap();
+        let Pools::Sqlite { write, .. } = &store.db.pools else { unreachable!("it is SQLite") };
+        let written = async || -> (i64, Option<i64>) {
+            let all = "SELECT COUNT(*), SUM(requests) FROM channel_reads";
+            sqlx::query_as(all).fetch_one(write).await.unwrap()
+        };
+        let (log, now) = (store.activity_log(), Timestamp::from_millis(1));
+        for number in 0..CHUNK + 2 {
+            let user = UserId::from(format!("U{number:04}"));
+            log.note_read(&"C1".into(), (&user, &Reader::Person), ReadAction::List, now);
+        }
+        let refuse =
+            "CREATE TRIGGER refuse BEFORE INSERT ON channel_reads WHEN NEW.user_id = 'U1001'
+                      BEGIN SELECT RAISE(ABORT, 'refused'); END";
+        sqlx::query(refuse).execute(write).await.unwrap();
+        log.write_reads().await.unwrap_err();
+        assert_eq!(written().await, (1_000, Some(1_000)));
+        sqlx::query("DROP TRIGGER refuse").execute(write).await.unwrap();
+        log.write_reads().await.unwrap();
+        assert_eq!(written().await, (1_002, Some(1_002)));
     }
 }

@@ -151,6 +151,7 @@ impl ImportStore<'_> {
     pub async fn open_for_import(
         &self,
         channel: &ChannelId,
+        platform: PlatformKind,
         kind: ChannelKind,
         user: &UserId,
         now: Timestamp,
@@ -159,7 +160,7 @@ impl ImportStore<'_> {
         tx.execute(
             query(ADD_CHANNEL)
                 .bind(channel.as_str())
-                .bind(PlatformKind::Line.name())
+                .bind(platform.name())
                 .bind(kind.name())
                 .bind(now.millis())
                 .bind(user.as_str()),
@@ -168,7 +169,7 @@ impl ImportStore<'_> {
         tx.commit().await?;
         let present = PresenceEvidence {
             channel: ChannelRef { id: channel.clone(), kind },
-            platform: PlatformKind::Line,
+            platform,
             bot: String::new(),
             at: now,
             kind: PresenceEvidenceKind::Present(user.clone()),

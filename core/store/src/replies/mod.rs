@@ -97,7 +97,7 @@ const TO_MESSAGES: &str =
 /// Maximum time between the claim of a reply and the message that it became, in milliseconds.
 const APART: i64 = DAY_MILLIS;
 const QUESTION: &str = "
-    SELECT r.message_id, r.sent_ids
+    SELECT r.event_id, r.message_id, r.sent_ids
     FROM messages m JOIN replies r ON r.channel_id = m.channel_id
                                   AND r.created_at BETWEEN m.sent_at - $3 AND m.sent_at + $3
     WHERE m.channel_id = $1 AND m.message_id = $2 AND r.rule_id = m.reply_rule_id
@@ -106,7 +106,7 @@ const QUESTION: &str = "
 /// Maximum age of a reply that is recognised by the id of its message alone, in milliseconds.
 const RECOGNISED: i64 = 7 * DAY_MILLIS;
 const SENT: &str = "
-    SELECT sent_ids FROM replies
+    SELECT event_id, sent_ids FROM replies
     WHERE channel_id = $1 AND created_at BETWEEN $3 - $4 AND $3 + $4
       AND sent_ids LIKE '%\"' || $2 || '\"%'";
 
@@ -183,9 +183,13 @@ impl AssistantStore<'_> {
         reply: &MessageId,
     ) -> Result<Option<MessageId>, StoreError> {
         let replies = query_as(QUESTION).bind(channel.as_str()).bind(reply.as_str()).bind(APART);
-        let replies: Vec<(String, String)> = self.store.db.fetch_all(replies).await?;
-        let asked = replies.into_iter().find(|(_, sent)| is_among(reply, sent));
-        Ok(asked.map(|(message, _)| MessageId::new(message)))
+        let replies: Vec<(String, String, String)> = self.store.db.fetch_all(replies).await?;
+        for (event, message, sent) in replies {
+            if is_among(reply, &sent, &event)? {
+                return Ok(Some(MessageId::new(message)));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns whether a message, about which somebody said something at that time, is a reply of the
@@ -205,8 +209,13 @@ impl AssistantStore<'_> {
             .bind(message.as_str())
             .bind(at.millis())
             .bind(RECOGNISED);
-        let sent: Vec<(String,)> = self.store.db.fetch_all(sent).await?;
-        Ok(sent.iter().any(|(sent,)| is_among(message, sent)))
+        let replies: Vec<(String, String)> = self.store.db.fetch_all(sent).await?;
+        for (event, sent) in replies {
+            if is_among(message, &sent, &event)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns the latest replies of a channel, newest first.
@@ -249,11 +258,12 @@ impl AssistantStore<'_> {
     }
 }
 
-/// Returns whether a message is one of those that a reply became, as recorded. In a pattern of SQL,
-/// some characters of an id stand for others.
-fn is_among(message: &MessageId, sent: &str) -> bool {
-    let sent = serde_json::from_str::<Vec<String>>(sent).unwrap_or_default();
-    sent.iter().any(|sent| sent == message.as_str())
+/// Returns whether a message is one of those that the reply to an event became, as recorded. In a
+/// pattern of SQL, some characters of an id stand for others.
+fn is_among(message: &MessageId, sent: &str, event: &str) -> Result<bool, StoreError> {
+    let sent = serde_json::from_str::<Vec<String>>(sent).ok();
+    let sent = parsed(sent, "replies", "sent_ids", event)?;
+    Ok(sent.iter().any(|sent| sent == message.as_str()))
 }
 
 /// Marks the bot's own messages with the origin of the reply, and counts them as its answers.
@@ -309,6 +319,15 @@ mod tests {
     async fn replies_that_are_being_sent_are_found_among_all() {
         let steps = plan(INTERRUPT).await.join("\n");
         assert!(steps.contains("replies_sending (created_at<?)"), "{steps}");
+    }
+
+    #[test]
+    fn messages_of_a_reply_that_cannot_be_read_are_an_error() {
+        let is_among = |sent| is_among(&"7".into(), sent, "event");
+        assert!(is_among(r#"["6","7"]"#).unwrap());
+        assert!(!is_among(r#"["77"]"#).unwrap());
+        let error = is_among(r#"{"7":"7"}"#).unwrap_err();
+        assert_eq!(error.to_string(), "unexpected value in replies.sent_ids of event");
     }
 
     #[tokio::test]

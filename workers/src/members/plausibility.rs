@@ -1,4 +1,4 @@
-//! Responses of the platform about many groups or people of one bot, as far as they are to be believed.
+//! Plausibility of the platform's responses about many groups or people of one bot.
 
 use tracing::warn;
 
@@ -19,7 +19,7 @@ impl<T> Default for Responses<T> {
 impl<T> Responses<T> {
     /// Returns those that are gone; nobody if the platform knows none of several: the access token may be
     /// that of another bot.
-    pub(super) fn believed(self, bot: &str) -> Vec<T> {
+    pub(super) fn plausible(self, bot: &str) -> Vec<T> {
         if self.known > 0 || self.gone.len() < 2 {
             return self.gone;
         }

@@ -12,9 +12,9 @@ use chatkeep_store::{PresenceEvidence, PresenceEvidenceKind, QuietGroup, Store, 
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
-use super::believed::Responses;
 use super::cursor::Cursor;
 use super::names::{NameFetcher, STALE};
+use super::plausibility::Responses;
 use crate::periodic::{FirstRun, JobFailure, JobScope, PeriodicJob};
 
 /// Maximum number of groups that are asked about in one run.
@@ -58,7 +58,7 @@ impl QuietGroups {
             }
         }
         store.channels().save_summaries(&summaries, self.clock.now()).await?;
-        let gone = of_bots.into_iter().flat_map(|(bot, of_bot)| of_bot.believed(bot));
+        let gone = of_bots.into_iter().flat_map(|(bot, of_bot)| of_bot.plausible(bot));
         let gone: Vec<_> = gone.map(left).collect();
         store.members().record_presence(&gone, self.clock.now()).await?;
         Ok(gone.len())
@@ -67,8 +67,7 @@ impl QuietGroups {
     async fn ask(&self, group: &QuietGroup) -> Option<(ChannelId, Option<ChannelSummary>)> {
         let id = &group.channel.id;
         let directory = self.names.directory_of(&group.bot, id.as_str())?;
-        directory.forget_summary(id);
-        match directory.summary(&group.channel).await {
+        match directory.current_summary(&group.channel).await {
             Ok(summary) => Some((id.clone(), summary)),
             Err(error) => {
                 self.names.gave_up(&group.bot, id.as_str(), &error);
