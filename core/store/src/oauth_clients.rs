@@ -183,7 +183,7 @@ impl OAuthStore<'_> {
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn purge_grants(&self, limit: u32, now: Timestamp) -> Result<bool, StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let most = i64::from(limit);
         let (never, unused) = (now.minus(NEVER_USED).millis(), now.minus(UNUSED).millis());
         let secrets = tx.execute(query(PURGE_SECRETS).bind(now.millis()).bind(most)).await?;

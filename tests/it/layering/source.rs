@@ -2,6 +2,7 @@
 //!
 //! Tokens, because comments and strings are none, and because the bodies of macros are.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,16 @@ pub(super) struct Name {
     pub(super) line: usize,
     /// Segments as written, without `use` groups: `use a::{b, c}` are two names.
     pub(super) segments: Vec<String>,
+}
+
+/// A function with a body.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Function {
+    /// Line, from 1.
+    pub(super) line: usize,
+    pub(super) name: String,
+    /// Identifiers in its body.
+    pub(super) words: BTreeSet<String>,
 }
 
 /// A Rust file.
@@ -47,6 +58,13 @@ impl Source {
     pub(super) fn calls(&self) -> Vec<Name> {
         let mut found = Vec::new();
         calls(self.tokens.clone(), &mut found);
+        found
+    }
+
+    /// Returns the functions with a body, wherever they are.
+    pub(super) fn functions(&self) -> Vec<Function> {
+        let mut found = Vec::new();
+        functions(self.tokens.clone(), &mut found);
         found
     }
 
@@ -197,6 +215,34 @@ fn calls(tokens: TokenStream, found: &mut Vec<Name>) {
     }
 }
 
+fn functions(tokens: TokenStream, found: &mut Vec<Function>) {
+    let trees: Vec<_> = tokens.into_iter().collect();
+    for (at, tree) in trees.iter().enumerate() {
+        match tree {
+            TokenTree::Group(group) => functions(group.stream(), found),
+            TokenTree::Ident(word) if word == "fn" => found.extend(function(&trees[at + 1..])),
+            _ => {}
+        }
+    }
+}
+
+/// Reads the function whose name `trees` begin with; `None` for one without a body, and for the
+/// type of a function.
+fn function(trees: &[TokenTree]) -> Option<Function> {
+    let [TokenTree::Ident(name), rest @ ..] = trees else { return None };
+    let body = rest.iter().find_map(|tree| match tree {
+        TokenTree::Group(body) if body.delimiter() == Delimiter::Brace => Some(Some(body)),
+        TokenTree::Punct(mark) if mark.as_char() == ';' => Some(None),
+        _ => None,
+    })??;
+    let word = |tree: TokenTree| match tree {
+        TokenTree::Ident(word) => Some(word.to_string()),
+        _ => None,
+    };
+    let words = flat(body.stream()).into_iter().filter_map(word).collect();
+    Some(Function { line: name.span().start().line, name: name.to_string(), words })
+}
+
 fn types(tokens: TokenStream, found: &mut Vec<Name>) {
     let trees: Vec<_> = tokens.into_iter().collect();
     for (at, tree) in trees.iter().enumerate() {
@@ -312,6 +358,19 @@ mod tests {
                 .calls();
         let calls: Vec<_> = found.iter().map(|name| name.segments.join(".")).collect();
         assert_eq!(calls, ["store.users", "store.close"]);
+    }
+
+    #[test]
+    fn functions_are_those_with_a_body() {
+        let text = "
+            trait T { fn a(&self); fn b(x: fn(u8) -> u8) -> u8 { x(1) } }
+            impl S { async fn c(&self) -> [u8; 2] { if d.begin().await { e } } }
+        ";
+        let found = source(text).functions();
+        let names: Vec<_> =
+            found.iter().map(|one| (one.line, one.name.as_str(), one.words.len())).collect();
+        assert_eq!(names, [(2, "b", 1), (3, "c", 5)]);
+        assert!(found[1].words.contains("begin"));
     }
 
     #[test]
