@@ -88,12 +88,13 @@ impl TokenRequest {
         Ok(())
     }
 
-    /// Checks the same, and that the verifier matches the challenge.
+    /// Checks the same, and that the verifier matches the challenge. OAuth 2.1 has no `redirect_uri`
+    /// here, for the verifier proves more; clients of OAuth 2.0 send that of the authorization.
     fn proves(&self, grant: &Grant, verifier: &str) -> Result<(), OAuthError> {
         self.fits(grant)?;
         let proof = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
         let proven = grant.challenge.as_deref() == Some(&proof);
-        if proven && self.redirect_uri == grant.redirect_uri {
+        if proven && (self.redirect_uri.is_none() || self.redirect_uri == grant.redirect_uri) {
             Ok(())
         } else {
             Err(OAuthError::grant())
