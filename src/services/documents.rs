@@ -4,6 +4,7 @@ use bytes::Bytes;
 use chatkeep_blobs::BlobError;
 use chatkeep_store::StoreError;
 use chatkeep_transfer::TransferError;
+use chatkeep_workers::log_failure;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _, try_unfold};
 
@@ -23,13 +24,13 @@ pub enum DocumentError {
     #[error("the document cannot be written")]
     Transfer(#[from] TransferError),
     /// The media store failed.
-    #[error("a part of the export cannot be read")]
+    #[error("the media store cannot be read")]
     Blob(#[from] BlobError),
     /// The store failed.
-    #[error("the export cannot be checked")]
+    #[error("the store cannot be read")]
     Store(#[from] StoreError),
     /// One of its messages was changed or removed meanwhile.
-    #[error("the export has changed since")]
+    #[error("what it holds has changed since")]
     Changed,
     /// The credential or the membership of its reader ended meanwhile.
     #[error("its reader may not have it any more")]
@@ -46,6 +47,23 @@ impl From<ServiceError> for DocumentError {
             | ServiceError::InsufficientPermissions
             | ServiceError::PermissionDenied => Self::Withdrawn,
             error => Self::Unchecked(error),
+        }
+    }
+}
+
+/// For a reader who gets all of it or nothing.
+impl From<DocumentError> for ServiceError {
+    fn from(error: DocumentError) -> Self {
+        match error {
+            DocumentError::Transfer(cause) => {
+                log_failure!(error, &cause, "a document cannot be written");
+                Self::Internal
+            }
+            DocumentError::Blob(cause) => cause.into(),
+            DocumentError::Store(cause) => cause.into(),
+            DocumentError::Changed => Self::NotFound,
+            DocumentError::Withdrawn => Self::PermissionDenied,
+            DocumentError::Unchecked(cause) => cause,
         }
     }
 }

@@ -3,6 +3,7 @@
 mod digest;
 mod documents;
 mod export_jobs;
+mod media;
 mod orphan_sweep;
 mod own;
 mod pseudonyms;

@@ -275,7 +275,6 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
             "chatkeep-store",
             "chatkeep-transfer",
             "chatkeep-view",
-            "chatkeep-workers",
         ],
     ),
     (
