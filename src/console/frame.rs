@@ -16,8 +16,7 @@ use super::labels::person_name;
 use super::once::form_id;
 use super::visitor::Visitor;
 
-/// Frame of a page.
-#[derive(Debug)]
+/// Frame of a page. No `Debug`, as of the person in it.
 pub(crate) struct Frame {
     /// Title of the page, in its language.
     pub(super) title: String,
@@ -33,8 +32,7 @@ pub(crate) struct Frame {
     pub(super) done: Option<String>,
 }
 
-/// Signed-in person of a page.
-#[derive(Debug)]
+/// Signed-in person of a page. No `Debug`: it holds a secret.
 pub(super) struct SignedInPerson {
     pub(super) name: String,
     /// Token for the forms of the page.

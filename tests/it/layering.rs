@@ -413,6 +413,22 @@ fn locks_of_a_server_end_with_transactions() {
     assert_none(&faults.collect::<Vec<_>>());
 }
 
+/// What derives `Debug` may end up in a line of the log.
+#[test]
+fn secrets_are_not_printed() {
+    let mut faults = Vec::new();
+    for package in packages().iter().filter(|package| package.part().is_none()) {
+        for source in files(&Path::new(&package.manifest_path).with_file_name("src")) {
+            let fault = |Name { line, segments }: Name| {
+                let field = segments.join(".");
+                format!("{}:{line}: `{field}`: `SecretString`, or no `Debug`", source.file)
+            };
+            faults.extend(source.printed_secrets().into_iter().map(fault));
+        }
+    }
+    assert_none(&faults);
+}
+
 /// Batches of rows that nobody waits for: SQLite has one writer, and each of them makes everybody
 /// else wait for it.
 #[test]

@@ -75,6 +75,14 @@ impl Source {
         found
     }
 
+    /// Returns the fields that a derived `Debug` prints although their names are those of secrets
+    /// and their types are texts, each after its type.
+    pub(super) fn printed_secrets(&self) -> Vec<Name> {
+        let mut found = Vec::new();
+        printed_secrets(self.tokens.clone(), &mut found);
+        found
+    }
+
     /// Returns the public asynchronous functions that are not `#[boxed]` and are not generic.
     pub(super) fn unboxed(&self) -> Vec<Name> {
         let mut found = Vec::new();
@@ -265,6 +273,71 @@ fn types(tokens: TokenStream, found: &mut Vec<Name>) {
     }
 }
 
+fn printed_secrets(tokens: TokenStream, found: &mut Vec<Name>) {
+    let trees: Vec<_> = tokens.into_iter().collect();
+    for (at, tree) in trees.iter().enumerate() {
+        if let TokenTree::Group(group) = tree {
+            printed_secrets(group.stream(), found);
+        }
+        let [TokenTree::Ident(word), TokenTree::Ident(name), rest @ ..] = &trees[at..] else {
+            continue;
+        };
+        if word == "struct"
+            && derives_debug(&trees[..at])
+            && let Some(TokenTree::Group(fields)) = rest.iter().find(|tree| is_end(tree))
+        {
+            found.extend(secrets_of(fields.stream(), name));
+        }
+    }
+}
+
+/// Returns true for the end of a structure: its fields in braces, or a semicolon.
+fn is_end(tree: &TokenTree) -> bool {
+    match tree {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        TokenTree::Punct(mark) => mark.as_char() == ';',
+        _ => false,
+    }
+}
+
+/// Returns true if the attributes at the end of these trees derive `Debug`.
+fn derives_debug(before: &[TokenTree]) -> bool {
+    let is_of_item = |tree: &&TokenTree| match tree {
+        TokenTree::Group(group) => group.delimiter() != Delimiter::Brace,
+        TokenTree::Punct(mark) => mark.as_char() == '#',
+        TokenTree::Ident(word) => word == "pub",
+        TokenTree::Literal(_) => false,
+    };
+    let derives = |tree: &TokenTree| {
+        let attribute = tree.to_string();
+        attribute.starts_with("[derive") && attribute.contains("Debug")
+    };
+    before.iter().rev().take_while(is_of_item).any(derives)
+}
+
+fn secrets_of(fields: TokenStream, owner: &Ident) -> Vec<Name> {
+    let is_secret = |name: &Ident| {
+        let name = name.to_string();
+        ["secret", "csrf", "nonce", "verifier"].contains(&&*name) || name.ends_with("_secret")
+    };
+    let is_comma =
+        |tree: &TokenTree| matches!(tree, TokenTree::Punct(mark) if mark.as_char() == ',');
+    let is_text =
+        |tree: &TokenTree| matches!(tree, TokenTree::Ident(it) if it == "String" || it == "str");
+    let trees: Vec<_> = fields.into_iter().collect();
+    let field = |field: &[TokenTree]| {
+        let colon =
+            |tree: &TokenTree| matches!(tree, TokenTree::Punct(mark) if mark.as_char() == ':');
+        let at = field.iter().position(colon)?;
+        let TokenTree::Ident(name) = field.get(at.checked_sub(1)?)? else { return None };
+        (is_secret(name) && field[at..].iter().any(is_text)).then(|| Name {
+            line: name.span().start().line,
+            segments: vec![owner.to_string(), name.to_string()],
+        })
+    };
+    trees.split(is_comma).filter_map(field).collect()
+}
+
 fn unboxed(tokens: TokenStream, found: &mut Vec<Name>) {
     let trees: Vec<_> = tokens.into_iter().collect();
     for (at, tree) in trees.iter().enumerate() {
@@ -395,6 +468,22 @@ mod tests {
         let names: Vec<_> =
             source(text).unboxed().iter().map(|name| name.segments.concat()).collect();
         assert_eq!(names, ["a", "d"]);
+    }
+
+    #[test]
+    fn secrets_are_printed_by_a_derived_debug() {
+        let text = "
+            #[derive(Clone, Debug)]
+            /// Text.
+            pub struct A<'a> { pub id: u8, /** Text. */ pub(super) secret: Option<&'a str> }
+            #[derive(Debug, FromRow)] struct B { csrf: SecretString, old_secret: String }
+            #[derive(Clone)] struct C { secret: String }
+            #[derive(Debug)] struct D;
+            struct E { nonce: String }
+        ";
+        let names: Vec<_> =
+            source(text).printed_secrets().iter().map(|name| name.segments.join(".")).collect();
+        assert_eq!(names, ["A.secret", "B.old_secret"]);
     }
 
     #[test]

@@ -160,7 +160,8 @@ struct DueRow {
     busy: i64,
 }
 
-#[derive(Debug, sqlx_macros::FromRow)]
+/// No `Debug`: it holds secrets.
+#[derive(sqlx_macros::FromRow)]
 struct TakenRow {
     delivery_no: i64,
     claims: i64,
