@@ -165,8 +165,13 @@ impl Limiter {
     /// Returns a request that was taken of `caller`. Others may have received the grant already;
     /// they charge one too many then.
     fn give_back(&self, caller: &str) {
+        self.give_back_bytes(caller.as_bytes());
+    }
+
+    /// Does the same for a name that is no text.
+    fn give_back_bytes(&self, caller: &[u8]) {
         if let Some(table) = &self.0.table {
-            table.give_back(CallerHash::new(caller.as_bytes()), self.0.clock.now());
+            table.give_back(CallerHash::new(caller), self.0.clock.now());
         }
     }
 
