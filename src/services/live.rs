@@ -1,17 +1,18 @@
 //! News of a channel while somebody looks at it: new messages, and changes of earlier ones. Told at
 //! once in the process that stores them, and within seconds in the others.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::slice;
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::MessageId;
+use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
     Bookmark, FeedReader, MessageFilter, OutboxEventKind, OutboxPosition, Store, StoredMessage,
 };
 use chatkeep_view::pseudonyms::Masked;
 use futures_util::{Stream, stream};
+use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -99,11 +100,15 @@ impl FollowerPlace {
     }
 }
 
-/// Returns what tells a message from others: not its id, which may have any characters.
+/// Returns what tells a message from others: not its id, which may have any characters. It is the
+/// same in every process and version.
 fn mark(message: &StoredMessage) -> String {
-    let mut hasher = DefaultHasher::new();
-    message.id.hash(&mut hasher);
-    format!("{}.{:x}", message.sent_at.millis(), hasher.finish())
+    mark_of(&message.id, message.sent_at)
+}
+
+fn mark_of(id: &MessageId, sent_at: Timestamp) -> String {
+    let digest = Sha256::digest(id.as_str());
+    format!("{}.{}", sent_at.millis(), hex::encode(&digest[..8]))
 }
 
 /// Following of channels. Cheap to clone.
@@ -266,6 +271,12 @@ const fn is_change(kind: OutboxEventKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_mark_of_a_message_never_changes() {
+        let mark = mark_of(&MessageId::from("m1"), Timestamp::from_millis(-5));
+        assert_eq!(mark, "-5.ca0df2c95aa144c1");
+    }
 
     #[test]
     fn positions_are_read_as_they_are_written() {
