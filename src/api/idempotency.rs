@@ -103,11 +103,12 @@ impl Idempotency {
         let body = to_bytes(body, MAX_BODY).await.map_err(|_| HttpError::TooLarge)?;
         // The two names of a route are one.
         let route = parts.uri.path().replacen("/api/v1/", "/api/", 1);
+        let query = parts.uri.query().unwrap_or_default();
         let seal = Seal::new(self.secret_of(&parts.headers), key);
         let key = IdempotencyKey {
             owner: owner(caller),
             key_hash: digest(&[key.as_bytes()]),
-            request: digest(&[route.as_bytes(), &body]),
+            request: request_digest(&route, query, &body),
             route,
         };
         let claim = match self.keys.claim(&key).await? {
@@ -190,6 +191,14 @@ const NOT_STORED: HttpError = HttpError::Refused {
     code: ErrorCode::AnswerNotKept,
     error: "The request with this Idempotency-Key was completed; its response cannot be replayed",
 };
+
+/// Returns the hash of a whole request. Without a query it is that of earlier versions.
+fn request_digest(route: &str, query: &str, body: &[u8]) -> String {
+    if query.is_empty() {
+        return digest(&[route.as_bytes(), body]);
+    }
+    digest(&[format!("{route}?{query}").as_bytes(), body])
+}
 
 fn digest(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();

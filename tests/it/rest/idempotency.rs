@@ -32,6 +32,7 @@ async fn a_repeated_request_gives_the_first_answer() {
     let other = json!({"name": "another", "scopes": ["read:messages"]});
     let other = rest.post("/keys", &other).header("idempotency-key", "k1");
     send(other).await.refused(422, "idempotency_key_reused");
+    send(ask("/keys?unknown=1", "k1")).await.refused(422, "idempotency_key_reused");
     // Another key, another route, another caller: independent.
     assert_eq!(send(ask("/keys", "k2")).await.header("idempotent-replayed"), "");
     let subscribe = under("/backup/subscribe");
