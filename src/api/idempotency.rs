@@ -18,7 +18,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use chacha20poly1305::aead::{Aead as _, KeyInit as _};
 use chacha20poly1305::{ChaCha20Poly1305, Nonce};
-use chatkeep_core::random;
+use chatkeep_core::{random, sha256};
 use chatkeep_http::{BrowserSessions, ErrorCode, HttpError, bearer, tagged};
 use chatkeep_services::idempotency::IdempotencyService;
 use chatkeep_services::{Caller, Credential, FieldPath};
@@ -201,12 +201,7 @@ fn request_digest(route: &str, query: &str, body: &[u8]) -> String {
 }
 
 fn digest(parts: &[&[u8]]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part);
-    }
-    STANDARD_NO_PAD.encode(hash.finalize())
+    STANDARD_NO_PAD.encode(sha256::of_parts(parts))
 }
 
 /// Encrypts responses so that only the original caller can decrypt them.
@@ -314,7 +309,9 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_tells_where_a_part_ends() {
-        assert_ne!(digest(&[b"ab", b"c"]), digest(&[b"a", b"bc"]));
+    fn the_query_belongs_to_a_request() {
+        let digest = request_digest("/api/keys", "", b"{}");
+        assert_eq!(digest, super::digest(&[b"/api/keys", b"{}"]), "as earlier versions stored it");
+        assert_ne!(digest, request_digest("/api/keys", "a=b", b"{}"));
     }
 }

@@ -14,6 +14,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chatkeep_core::random::{self, ACCESS_TOKEN};
 use chatkeep_core::role::Scope;
+use chatkeep_core::sha256;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Grant, Tokens};
 use serde::Deserialize;
@@ -142,12 +143,8 @@ fn noted(refusal: &mut OAuthError, fits: Result<(), OAuthError>) -> bool {
 
 /// Derives the token of that kind that follows a refresh token under a seed.
 fn successor(kind: &str, seed: &str, token: &str) -> String {
-    let mut digest = Sha256::new();
-    for part in ["chatkeep token", kind, seed, token] {
-        digest.update((part.len() as u64).to_be_bytes());
-        digest.update(part);
-    }
-    format!("{kind}{}", URL_SAFE_NO_PAD.encode(digest.finalize()))
+    let digest = sha256::of_parts(["chatkeep token", kind, seed, token]);
+    format!("{kind}{}", URL_SAFE_NO_PAD.encode(digest))
 }
 
 /// Returns tokens issued at that time.
