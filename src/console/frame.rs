@@ -12,8 +12,8 @@ use url::form_urlencoded;
 use super::assets::{ASSETS, Assets};
 use super::error::PageError;
 use super::form::Done;
+use super::idempotent_form::form_id;
 use super::labels::person_name;
-use super::once::form_id;
 use super::visitor::Visitor;
 
 /// Frame of a page. No `Debug`, as of the person in it.
@@ -54,10 +54,10 @@ pub(super) struct LanguageLink {
 
 impl Frame {
     pub(super) fn new(visitor: &Visitor, title: String) -> Self {
-        let person = visitor.visit.as_ref().map(|visit| SignedInPerson {
-            name: person_name(visit.name.clone(), visitor.language),
-            csrf: visit.session.csrf.clone(),
-            mark: mark(&visit.session.user),
+        let person = visitor.user_session.as_ref().map(|user_session| SignedInPerson {
+            name: person_name(user_session.name.clone(), visitor.language),
+            csrf: user_session.session.csrf.clone(),
+            mark: mark(&user_session.session.user),
             operates: visitor.operates,
         });
         let language = visitor.language;

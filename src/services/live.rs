@@ -19,20 +19,20 @@ use tokio_util::sync::CancellationToken;
 
 use super::ServiceError;
 use super::access::{ChannelAccess, Member, ReadMessages};
-use super::seats::{Seat, Seats};
+use super::user_permits::{UserPermit, UserPermits};
 
 /// Maximum number of followers in one process.
-const SEATS: usize = 256;
+const FOLLOWERS: usize = 256;
 /// Maximum number of them that are the same user: windows of their browsers.
-const SEATS_OF_USER: usize = 32;
+const FOLLOWERS_OF_USER: usize = 32;
 /// Interval of looking for messages that other processes stored.
-const LOOK: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// Pause before news are announced, in which more of them are gathered.
 const PAUSE: Duration = Duration::from_millis(300);
 /// Maximum number of changed messages in one item.
 const CHANGES: u32 = 100;
 /// Time after which a follower has to come again, which checks their session anew.
-const STAY: Duration = Duration::from_mins(10);
+const MAX_STREAM_TIME: Duration = Duration::from_mins(10);
 
 /// News of a channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -115,7 +115,7 @@ fn mark_of(id: &MessageId, sent_at: Timestamp) -> String {
 #[derive(Clone, Debug)]
 pub struct LiveService {
     store: Store,
-    seats: Seats,
+    permits: UserPermits,
     /// Cancelled when the process stops.
     stop: CancellationToken,
 }
@@ -132,13 +132,14 @@ struct Follower {
     /// True if the position of the one who comes again is no longer known.
     stale: bool,
     until: Instant,
-    _seat: Seat,
+    _permit: UserPermit,
 }
 
 impl LiveService {
     pub(super) fn new(store: Store) -> Self {
-        let (seats, stop) = (Seats::new(SEATS, SEATS_OF_USER), CancellationToken::new());
-        Self { store, seats, stop }
+        let (permits, stop) =
+            (UserPermits::new(FOLLOWERS, FOLLOWERS_OF_USER), CancellationToken::new());
+        Self { store, permits, stop }
     }
 
     /// Ends all streams of [`Self::follow`], because the process stops.
@@ -167,7 +168,7 @@ impl LiveService {
         access: ChannelAccess<Member, ReadMessages>,
         since: Option<FollowerPlace>,
     ) -> Result<(FollowerPlace, impl Stream<Item = News> + use<>), ServiceError> {
-        let seat = self.seats.take(access.user()).ok_or(ServiceError::Unavailable)?;
+        let permit = self.permits.take(access.user()).ok_or(ServiceError::Unavailable)?;
         let logged = self.store.watch_log();
         let log = self.store.outbox().log_state().await?;
         // A position after the log's end, or one before what is still logged, means nothing.
@@ -179,11 +180,11 @@ impl LiveService {
             Some(since) => (since.logged.into(), since.newest),
             None => (log.newest(), self.newest(&access).await?),
         };
-        let until = Instant::now() + STAY;
+        let until = Instant::now() + MAX_STREAM_TIME;
         let live = self.clone();
         let begin = FollowerPlace { logged: place.at, newest: announced.clone() };
         let mut follower =
-            Follower { live, access, logged, announced, place, stale, until, _seat: seat };
+            Follower { live, access, logged, announced, place, stale, until, _permit: permit };
         if again {
             follower.logged.mark_changed();
         }
@@ -210,7 +211,7 @@ impl Follower {
     /// Waits for news; returns `None` when there will be none.
     async fn news(&mut self) -> Option<News> {
         while Instant::now() < self.until {
-            match timeout(LOOK, self.logged.changed()).await {
+            match timeout(POLL_INTERVAL, self.logged.changed()).await {
                 Ok(Err(_)) => return None,
                 // Others follow the same log: a busy one wakes nobody more often than this.
                 Ok(Ok(())) => sleep(PAUSE).await,

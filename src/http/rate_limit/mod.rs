@@ -9,7 +9,7 @@
 pub mod address;
 mod bucket;
 mod gate;
-mod grant_gossip;
+mod grant_broadcast;
 mod table;
 
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub use address::Address;
 use bucket::Rate;
 pub use bucket::RateDecision;
 pub use gate::{AdmittedRequest, Lookup, RateLimitGate, RequestClass};
-use grant_gossip::PeerId;
+use grant_broadcast::PeerId;
 use table::{CallerHash, Table};
 
 /// Topic of broadcast grants.
@@ -183,7 +183,7 @@ impl Limiter {
                 () = self.0.urgent.notified() => {}
                 () = stop.cancelled() => {}
             }
-            for message in self.take_gossip() {
+            for message in self.take_messages() {
                 // Grants that cannot be broadcast now are dropped: later, the tokens have been
                 // refilled here, and the others would charge them to a full bucket.
                 if let Err(error) = bus.broadcast(self.0.topic, message).await {
@@ -194,9 +194,11 @@ impl Limiter {
         }
     }
 
-    fn take_gossip(&self) -> Vec<bytes::Bytes> {
+    fn take_messages(&self) -> Vec<bytes::Bytes> {
         match (&self.0.table, self.0.peer) {
-            (Some(table), Some(peer)) => grant_gossip::encode(peer, &table.take_grants()).collect(),
+            (Some(table), Some(peer)) => {
+                grant_broadcast::encode(peer, &table.take_grants()).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -216,7 +218,7 @@ impl Limiter {
     }
 
     fn charge(&self, message: &[u8]) {
-        let (Some(table), Some((peer, grants))) = (&self.0.table, grant_gossip::decode(message))
+        let (Some(table), Some((peer, grants))) = (&self.0.table, grant_broadcast::decode(message))
         else {
             return;
         };
