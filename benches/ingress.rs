@@ -1,7 +1,10 @@
 //! Webhooks a second at the ingress, durable publish included, beside a bare server that does the
 //! same work with nothing around it. `cargo bench --bench ingress`.
 
-#![expect(clippy::disallowed_methods, reason = "benches join what they spawn")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "benches join what they spawn, and events have the present time"
+)]
 
 #[path = "support/bare.rs"]
 mod bare;

@@ -28,6 +28,7 @@ pub mod random;
 pub mod reply;
 pub mod role;
 pub mod secret;
+pub mod sha256;
 pub mod signing;
 pub mod sqlite;
 pub mod telemetry;

@@ -1,15 +1,10 @@
-//! Random text: names, and from the operating system keys, ids and suffixes.
-
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher as _, Hasher as _};
+//! Random text from the operating system: names, keys, ids and suffixes.
 
 use crate::id::{SavedSearchId, WebhookId};
 
-/// Returns a name that is unique across processes: the standard library keys its hashers with 128
-/// random bits. It is no secret.
+/// Returns a name that is unique across processes: 128 random bits in hexadecimal.
 pub fn random_name() -> String {
-    let random = || RandomState::new().build_hasher().finish();
-    format!("{:016x}{:016x}", random(), random())
+    hex::encode(bytes::<16>())
 }
 
 /// Letters of every random text.
@@ -78,6 +73,13 @@ pub fn key_id() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_have_their_form_and_differ() {
+        let (one, two) = (random_name(), random_name());
+        assert_ne!(one, two);
+        assert!(one.len() == 32 && one.bytes().all(|byte| byte.is_ascii_hexdigit()), "{one}");
+    }
 
     #[test]
     fn keys_have_their_form_and_differ() {

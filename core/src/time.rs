@@ -1,6 +1,6 @@
 //! Timestamps as chatkeep stores and shows them, and the clock that provides them.
 //!
-//! Nothing else in the workspace reads the system clock (`clippy.toml` forbids it), so tests can
+//! Nothing else of the program reads the system clock (`clippy.toml` forbids it), so tests can
 //! control time.
 
 use std::fmt;

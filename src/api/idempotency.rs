@@ -18,7 +18,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use chacha20poly1305::aead::{Aead as _, KeyInit as _};
 use chacha20poly1305::{ChaCha20Poly1305, Nonce};
-use chatkeep_core::random;
+use chatkeep_core::{random, sha256};
 use chatkeep_http::{BrowserSessions, ErrorCode, HttpError, bearer, tagged};
 use chatkeep_services::idempotency::IdempotencyService;
 use chatkeep_services::{Caller, Credential, FieldPath};
@@ -103,11 +103,12 @@ impl Idempotency {
         let body = to_bytes(body, MAX_BODY).await.map_err(|_| HttpError::TooLarge)?;
         // The two names of a route are one.
         let route = parts.uri.path().replacen("/api/v1/", "/api/", 1);
+        let query = parts.uri.query().unwrap_or_default();
         let seal = Seal::new(self.secret_of(&parts.headers), key);
         let key = IdempotencyKey {
             owner: owner(caller),
             key_hash: digest(&[key.as_bytes()]),
-            request: digest(&[route.as_bytes(), &body]),
+            request: request_digest(&route, query, &body),
             route,
         };
         let claim = match self.keys.claim(&key).await? {
@@ -191,13 +192,16 @@ const NOT_STORED: HttpError = HttpError::Refused {
     error: "The request with this Idempotency-Key was completed; its response cannot be replayed",
 };
 
-fn digest(parts: &[&[u8]]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part);
+/// Returns the hash of a whole request. Without a query it is that of earlier versions.
+fn request_digest(route: &str, query: &str, body: &[u8]) -> String {
+    if query.is_empty() {
+        return digest(&[route.as_bytes(), body]);
     }
-    STANDARD_NO_PAD.encode(hash.finalize())
+    digest(&[format!("{route}?{query}").as_bytes(), body])
+}
+
+fn digest(parts: &[&[u8]]) -> String {
+    STANDARD_NO_PAD.encode(sha256::of_parts(parts))
 }
 
 /// Encrypts responses so that only the original caller can decrypt them.
@@ -305,7 +309,9 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_tells_where_a_part_ends() {
-        assert_ne!(digest(&[b"ab", b"c"]), digest(&[b"a", b"bc"]));
+    fn the_query_belongs_to_a_request() {
+        let digest = request_digest("/api/keys", "", b"{}");
+        assert_eq!(digest, super::digest(&[b"/api/keys", b"{}"]), "as earlier versions stored it");
+        assert_ne!(digest, request_digest("/api/keys", "a=b", b"{}"));
     }
 }

@@ -24,7 +24,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// Interval at which a process that does not know the time looks whether it can broadcast it.
 const UNCONFIRMED_INTERVAL: Duration = Duration::from_secs(1);
 /// Time for which nothing confirms the time after which that is a problem.
-const PATIENCE: Duration = Duration::from_mins(30);
+const MAX_UNCONFIRMED_TIME: Duration = Duration::from_mins(30);
 /// Part of the process that an unconfirmed time is a problem of.
 const PART: &str = "clock_unconfirmed";
 
@@ -36,8 +36,9 @@ impl App {
         let asks = self.config.line.iter().any(asks);
         if asks {
             let (bus, clock) = (self.bus.clone(), Arc::clone(&self.clock));
-            supervisor
-                .run("clock_gossip", move |stop| broadcast(bus.clone(), Arc::clone(&clock), stop));
+            supervisor.run("clock_broadcast", move |stop| {
+                broadcast(bus.clone(), Arc::clone(&clock), stop)
+            });
         }
         let (bus, clock) = (self.bus.clone(), Arc::clone(&self.clock));
         let listening = move |stop| {
@@ -94,7 +95,7 @@ async fn watch(clock: SharedClock, health: Health, stop: CancellationToken) {
         if clock.is_confirmed() {
             since = Instant::now();
             health.clear(PART);
-        } else if since.elapsed() > PATIENCE {
+        } else if since.elapsed() > MAX_UNCONFIRMED_TIME {
             let reason = "no answer of LINE has said what the time is for half an hour: nothing is \
                           removed because of its age meanwhile";
             health.raise(PART, reason.to_owned());

@@ -160,8 +160,8 @@ impl App {
         http.max_connections = room_for(http.max_connections);
         // Closing bus and store has its share of the time, and so has aborting unfinished work.
         let closing = (config.shutdown.drain / 5).min(CLOSING);
-        let farewell = (config.shutdown.drain / 5).min(ABORT_TIMEOUT);
-        let drain = config.shutdown.drain.saturating_sub(closing + farewell);
+        let aborting = (config.shutdown.drain / 5).min(ABORT_TIMEOUT);
+        let drain = config.shutdown.drain.saturating_sub(closing + aborting);
         if let Some((listener, handle)) = metrics {
             let limit = config.bus_limits.max_backlog;
             let router = ops::metrics_router(handle, bus.clone(), limit, replica.clone());

@@ -9,7 +9,7 @@ use chatkeep_services::event_renderer::EventRenderer;
 use chatkeep_workers::assistant::{Assistant, ReplyPolicy, ReplyTurns, UnsureClaims};
 use chatkeep_workers::backup::Backup;
 use chatkeep_workers::gate::{EventItem, Gate, Gated};
-use chatkeep_workers::media::{ContentThrottle, Lane, Media, MediaLimits, PendingMediaJob};
+use chatkeep_workers::media::{ContentThrottle, Media, MediaLimits, MediaOrigin, PendingMediaJob};
 use chatkeep_workers::members::Members;
 use chatkeep_workers::notifier::{Notifier, NotifierSettings};
 use chatkeep_workers::periodic::PeriodicJobs;
@@ -95,7 +95,7 @@ impl Starter<'_> {
         };
         self.supervisor.run_prepared("download_pauses", listen).await?;
         let media = Media {
-            lane: Lane::Platform,
+            origin: MediaOrigin::Platform,
             bus: app.bus.clone(),
             store: app.store.clone(),
             blobs: app.blobs.clone(),
@@ -116,7 +116,7 @@ impl Starter<'_> {
             clock: Arc::clone(&app.clock),
         };
         self.jobs.add(reminder);
-        let external = Media { lane: Lane::External, ..media.clone() };
+        let external = Media { origin: MediaOrigin::External, ..media.clone() };
         self.run_with_attempts(external, config.max_attempts.min(EXTERNAL_ATTEMPTS));
         self.run_with_attempts(media, config.max_attempts);
         Ok(())

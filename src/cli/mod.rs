@@ -51,7 +51,7 @@ const USAGE: u8 = 2;
 /// Heading in `--help` of the options that every command has.
 const SETTINGS: &str = "Settings (every command)";
 /// Time for the service's blocking work to end after everything else.
-const FAREWELL: Duration = Duration::from_millis(500);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Backs up chat groups, makes them searchable, and replies by rules.
 #[derive(Debug, Parser)]
@@ -223,7 +223,7 @@ fn run(cli: Cli) -> anyhow::Result<()> {
     let done = run_on(&runtime, cli);
     if serves {
         // Blocking work cannot be aborted. The service had its time for shutdown.
-        runtime.shutdown_timeout(FAREWELL);
+        runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     }
     done
 }

@@ -18,7 +18,7 @@ use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
 use super::export::{ExportForm, FORMATS, shown};
-use super::form::{Done, Posted};
+use super::form::{Done, SubmittedForm};
 use super::frame::{Frame, rendered};
 use super::labels::size;
 use super::visitor::Visitor;
@@ -87,7 +87,7 @@ pub(super) async fn page(
 pub(super) async fn begin(
     State(console): State<Console>,
     Path(channel): Path<String>,
-    Posted { visitor, form }: Posted<ExportForm>,
+    SubmittedForm { visitor, form }: SubmittedForm<ExportForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
     let request = match form.request(visitor.language) {
@@ -102,7 +102,7 @@ pub(super) async fn begin(
 pub(super) async fn delete(
     State(console): State<Console>,
     Path(channel): Path<String>,
-    Posted { visitor, form }: Posted<DeletionForm>,
+    SubmittedForm { visitor, form }: SubmittedForm<DeletionForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
     match console.services.export_jobs.delete(&access, &form.export).await {

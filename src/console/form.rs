@@ -1,8 +1,8 @@
 //! Forms: what people send, what is wrong with it, and where they go afterwards.
 //!
-//! A form posts to the address of its page. The handler takes a [`Posted`], which is ours and was
-//! sent by the signed-in person. When the service refuses a value, the handler renders the page again
-//! with what was typed and with [`FormErrors`]; otherwise it leads to a page ([`Done::at`]), which
+//! A form posts to the address of its page. The handler takes a [`SubmittedForm`], which is ours and
+//! was sent by the signed-in person. When the service refuses a value, the handler renders the page
+//! again with what was typed and with [`FormErrors`]; otherwise it leads to a page ([`Done::at`]), which
 //! says once that it is done.
 
 use askama::Template;
@@ -28,33 +28,33 @@ const TABLE: &str = "csv";
 
 /// Form that a signed-in person sent from one of our pages. A body may have as many bytes as one of
 /// the API.
-pub(super) struct Posted<T> {
+pub(super) struct SubmittedForm<T> {
     pub(super) visitor: Visitor,
     pub(super) form: T,
 }
 
 /// Body of a form, before its fields are known.
-pub(super) struct PostedBody {
+pub(super) struct SubmittedBody {
     pub(super) visitor: Visitor,
     /// Person whose form it is.
     pub(super) user: UserId,
     pub(super) body: Bytes,
 }
 
-impl<T: DeserializeOwned> FromRequest<Console> for Posted<T> {
+impl<T: DeserializeOwned> FromRequest<Console> for SubmittedForm<T> {
     type Rejection = PageError;
 
     async fn from_request(request: Request, console: &Console) -> Result<Self, PageError> {
-        PostedBody::read(request, console).await?.parsed()
+        SubmittedBody::read(request, console).await?.parsed()
     }
 }
 
-impl PostedBody {
+impl SubmittedBody {
     /// Reads a form, and checks that it is one of our pages in the session of its person.
     pub(super) async fn read(request: Request, console: &Console) -> Result<Self, PageError> {
         let (parts, body) = request.into_parts();
         let mut visitor = parts.extensions.get::<Visitor>().cloned().ok_or(PageError::Internal)?;
-        let session = visitor.visit.as_ref().ok_or(PageError::SignedOutForm)?;
+        let session = visitor.user_session.as_ref().ok_or(PageError::SignedOutForm)?;
         let session = session.session.clone();
         let is_form = parts.headers.get(header::CONTENT_TYPE).is_some_and(|given| {
             given.as_bytes().starts_with(b"application/x-www-form-urlencoded")
@@ -81,7 +81,7 @@ impl PostedBody {
 
     /// Returns the form with its fields, none of which has U+0000: no id or text has it, and PostgreSQL
     /// takes none. A pasted table may be of any kind, which its page says.
-    pub(super) fn parsed<T: DeserializeOwned>(self) -> Result<Posted<T>, PageError> {
+    pub(super) fn parsed<T: DeserializeOwned>(self) -> Result<SubmittedForm<T>, PageError> {
         let may_have = |pairs: form_urlencoded::Parse<'_>| {
             pairs
                 .filter(|(name, _)| name != TABLE)
@@ -91,7 +91,7 @@ impl PostedBody {
             return Err(PageError::Input);
         }
         let form = serde_html_form::from_bytes(&self.body).map_err(|_| PageError::Input)?;
-        Ok(Posted { visitor: self.visitor, form })
+        Ok(SubmittedForm { visitor: self.visitor, form })
     }
 }
 

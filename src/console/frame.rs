@@ -12,12 +12,11 @@ use url::form_urlencoded;
 use super::assets::{ASSETS, Assets};
 use super::error::PageError;
 use super::form::Done;
+use super::idempotent_form::form_id;
 use super::labels::person_name;
-use super::once::form_id;
 use super::visitor::Visitor;
 
-/// Frame of a page.
-#[derive(Debug)]
+/// Frame of a page. No `Debug`, as of the person in it.
 pub(crate) struct Frame {
     /// Title of the page, in its language.
     pub(super) title: String,
@@ -33,8 +32,7 @@ pub(crate) struct Frame {
     pub(super) done: Option<String>,
 }
 
-/// Signed-in person of a page.
-#[derive(Debug)]
+/// Signed-in person of a page. No `Debug`: it holds a secret.
 pub(super) struct SignedInPerson {
     pub(super) name: String,
     /// Token for the forms of the page.
@@ -56,10 +54,10 @@ pub(super) struct LanguageLink {
 
 impl Frame {
     pub(super) fn new(visitor: &Visitor, title: String) -> Self {
-        let person = visitor.visit.as_ref().map(|visit| SignedInPerson {
-            name: person_name(visit.name.clone(), visitor.language),
-            csrf: visit.session.csrf.clone(),
-            mark: mark(&visit.session.user),
+        let person = visitor.user_session.as_ref().map(|user_session| SignedInPerson {
+            name: person_name(user_session.name.clone(), visitor.language),
+            csrf: user_session.session.csrf.clone(),
+            mark: mark(&user_session.session.user),
             operates: visitor.operates,
         });
         let language = visitor.language;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::Console;
 use super::dates::Dates;
 use super::error::PageError;
-use super::form::{Done, FormErrors, Posted};
+use super::form::{Done, FormErrors, SubmittedForm};
 use super::frame::{Frame, rendered, rendered_as};
 use super::visitor::Visitor;
 
@@ -65,7 +65,7 @@ pub(super) async fn line(
 
 pub(super) async fn set_webhook(
     State(console): State<Console>,
-    Posted { visitor, form }: Posted<BotForm>,
+    SubmittedForm { visitor, form }: SubmittedForm<BotForm>,
 ) -> Result<Response, PageError> {
     let operator = visitor.operator(&console)?;
     let Some(bot) = form.bot else {

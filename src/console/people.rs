@@ -21,7 +21,7 @@ use super::Console;
 use super::channel::{Heading, Tab, dates};
 use super::dates::Dates;
 use super::error::PageError;
-use super::form::{Done, FormErrors, Posted};
+use super::form::{Done, FormErrors, SubmittedForm};
 use super::frame::{Frame, rendered, rendered_as};
 use super::job;
 use super::labels::{hue, initial, person_name};
@@ -186,7 +186,7 @@ pub(super) async fn one(
 pub(super) async fn change(
     State(console): State<Console>,
     Path((channel, user)): Path<(String, String)>,
-    Posted { visitor, form }: Posted<PersonForm>,
+    SubmittedForm { visitor, form }: SubmittedForm<PersonForm>,
 ) -> Result<Response, PageError> {
     let view = PersonView::find(&console, &visitor, (&channel, &user)).await?;
     let language = visitor.language;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::Console;
 use super::error::PageError;
-use super::form::{Posted, query_of};
+use super::form::{SubmittedForm, query_of};
 use super::frame::{Frame, rendered};
 use super::visitor::{Asked, Visitor, language_of, secured, switch_language};
 
@@ -93,7 +93,7 @@ pub(super) async fn page(
 ) -> Result<Response, PageError> {
     let next = query.next.filter(|next| is_local(next));
     let next = next.unwrap_or_else(|| "/console".to_owned());
-    if visitor.visit.is_some() && query.problem.is_none() {
+    if visitor.user_session.is_some() && query.problem.is_none() {
         return Ok(Redirect::to(&next).into_response());
     }
     if let Some(elsewhere) = console.entrances.sign_in {
@@ -147,10 +147,10 @@ fn problem(name: Option<&str>) -> Explained {
 /// Ends the session.
 pub(super) async fn leave(
     State(console): State<Console>,
-    Posted { visitor, .. }: Posted<EmptyForm>,
+    SubmittedForm { visitor, .. }: SubmittedForm<EmptyForm>,
 ) -> Result<Response, PageError> {
-    let visit = visitor.visit.ok_or(PageError::SignedOut)?;
-    let cookie = console.sessions.end(&visit.session).await?;
+    let user_session = visitor.user_session.ok_or(PageError::SignedOut)?;
+    let cookie = console.sessions.end(&user_session.session).await?;
     let cookie = [(header::SET_COOKIE, cookie)];
     Ok((AppendHeaders(cookie), Redirect::to("/console/sign-in")).into_response())
 }

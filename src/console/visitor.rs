@@ -7,7 +7,7 @@ use axum::middleware::Next;
 use axum::response::{AppendHeaders, IntoResponse as _, Redirect, Response};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::role::Role;
-use chatkeep_http::{HttpError, Visit, caller, session, weighted};
+use chatkeep_http::{HttpError, UserSession, caller, session, weighted};
 use chatkeep_i18n::Language;
 use chatkeep_services::access::{AtLeast, ChannelAccess, HasScope, Scoped};
 use chatkeep_services::bot_setup::BotOperator;
@@ -50,7 +50,7 @@ const FRAMED_POLICY: &str = policy!("'self'");
 pub(crate) struct Visitor {
     pub language: Language,
     /// Their session; `None` for somebody who is not signed in.
-    pub visit: Option<Visit>,
+    pub user_session: Option<UserSession>,
     /// The request as a caller of services; `None` without a session.
     caller: Option<Caller>,
     /// True for an operator of the bots.
@@ -62,7 +62,7 @@ pub(crate) struct Visitor {
 impl Visitor {
     /// Creates a visitor who is not signed in.
     pub(crate) const fn stranger(language: Language, address: Uri) -> Self {
-        Self { language, visit: None, caller: None, operates: false, address }
+        Self { language, user_session: None, caller: None, operates: false, address }
     }
 
     /// Returns the visitor as a caller of services.
@@ -144,15 +144,15 @@ impl Visitor {
         let caller = caller.filter(|caller| matches!(caller.credential, Credential::Session(_)));
         // A form is sent in a session that is no caller yet: its token tells whose form it is. A key,
         // where one is given, is who calls, and it sends no form.
-        let visit = match session(parts) {
-            Some(session) => console.sessions.visit(session).await?,
+        let user_session = match session(parts) {
+            Some(session) => console.sessions.user_session(session).await?,
             None => None,
         };
-        let caller = caller.filter(|_| visit.is_some());
+        let caller = caller.filter(|_| user_session.is_some());
         let language = language_of(&parts.headers);
         let setup = &console.services.bot_setup;
         let operates = caller.as_ref().is_some_and(|caller| setup.operator(caller).is_some());
-        Ok(Self { language, visit, caller, operates, address: parts.uri.clone() })
+        Ok(Self { language, user_session, caller, operates, address: parts.uri.clone() })
     }
 }
 

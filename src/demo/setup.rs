@@ -47,7 +47,7 @@ const GROUP_RULES: &str = "1. Be kind 請友善發言\n2. No advertisements 請�
 /// The pipeline needs far less than this for an event.
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// Poll interval of conditions.
-const LOOK: Duration = Duration::from_millis(25);
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 impl Sample {
     /// Adds the bot to the first group; the very first start also sets up everything else of it.
@@ -141,7 +141,7 @@ async fn until(
 ) -> anyhow::Result<()> {
     let wait = async {
         while !condition().await? {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         anyhow::Ok(())
     };

@@ -1,5 +1,5 @@
 //! Documents to save: streamed as they are written, or read from the files of an export that was
-//! written in the background.
+//! written in the background. And the bytes of media files.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -7,6 +7,7 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use chatkeep_services::documents::DocumentError;
 use chatkeep_services::export_jobs::{ExportDocument, ExportJobService};
+use chatkeep_services::media::FileStream;
 use chatkeep_workers::log_failure;
 use futures_util::{Stream, TryStreamExt as _};
 use tracing::info;
@@ -75,13 +76,29 @@ pub fn download(
     response
 }
 
+/// Returns the body of a response with a media file.
+pub fn media_body(file: FileStream) -> Body {
+    Body::from_stream(file.inspect_err(|cause| {
+        if is_withdrawn(cause) || matches!(cause, DocumentError::Changed) {
+            info!(%cause, "sending a media file was broken off");
+        } else {
+            log_failure!(error, cause, "sending a media file was interrupted");
+        }
+    }))
+}
+
 /// Logs that a document was broken off because of its reader's permission; returns whether it was.
 fn is_broken_off(cause: &DocumentError) -> bool {
-    let is_broken_off = matches!(cause, DocumentError::Withdrawn | DocumentError::Unchecked(_));
+    let is_broken_off = is_withdrawn(cause);
     if is_broken_off {
         info!(%cause, "an export was broken off");
     }
     is_broken_off
+}
+
+/// Returns true if the permission of the reader ended, or could not be checked.
+const fn is_withdrawn(cause: &DocumentError) -> bool {
+    matches!(cause, DocumentError::Withdrawn | DocumentError::Unchecked(_))
 }
 
 /// Adds the headers of a document to save.

@@ -11,7 +11,7 @@ use super::public_url::PublicUrl;
 
 /// Signed-in person in a browser.
 #[derive(Clone, Debug)]
-pub struct Visit {
+pub struct UserSession {
     /// Their session.
     pub session: Session,
     /// Name, once known.
@@ -70,9 +70,12 @@ impl BrowserSessions {
     /// # Errors
     /// Returns an error when the store fails.
     #[boxed]
-    pub async fn visit(&self, session: Session) -> Result<Option<Visit>, ServiceError> {
+    pub async fn user_session(
+        &self,
+        session: Session,
+    ) -> Result<Option<UserSession>, ServiceError> {
         let user = self.sessions.user(&session).await?;
-        Ok(user.map(|user| Visit { session, name: user.display_name }))
+        Ok(user.map(|user| UserSession { session, name: user.display_name }))
     }
 
     /// Begins a session of a person; returns the value of the `Set-Cookie` header.

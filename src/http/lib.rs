@@ -29,8 +29,8 @@ pub mod server;
 mod trace;
 
 pub use accept::{takes_json, takes_pages, weighted};
-pub use attachment::{attachment, download};
-pub use browser::{BrowserSessions, Visit};
+pub use attachment::{attachment, download, media_body};
+pub use browser::{BrowserSessions, UserSession};
 pub use caller_kind::{CallerKind, KnownCaller};
 pub use complete::layer as run_to_completion;
 pub use error::{HttpError, sentence};

@@ -1,14 +1,12 @@
 //! Common parts of every response: version, request ID, security headers, and the JSON form of
 //! errors.
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-
 use axum::Router;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
-use chatkeep_core::panics;
+use chatkeep_core::{panics, random};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tracing::field::Empty;
@@ -25,6 +23,8 @@ const REQUEST_ID: &str = "x-request-id";
 const VERSION: &str = "x-api-version";
 /// A caller's request id is echoed up to this length.
 const MAX_ID: usize = 128;
+/// Length of a new request id in letters.
+const ID: usize = 20;
 /// Maximum bytes of a path in the log.
 const MAX_PATH: usize = 256;
 
@@ -132,29 +132,13 @@ fn request_id(headers: &HeaderMap) -> String {
     let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
     match given {
         Some(id) if is_request_id(id) => id.to_owned(),
-        _ => new_request_id(),
+        _ => random::text(ID),
     }
 }
 
 fn is_request_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._:/+=-".contains(&byte);
     !id.is_empty() && id.len() <= MAX_ID && id.bytes().all(plain)
-}
-
-/// Returns 20 letters that no other request has. They are no secret, so they cost no call of the
-/// operating system.
-fn new_request_id() -> String {
-    const BASE: u64 = 36;
-    let letters = |mut number: u64, length: usize| {
-        std::iter::repeat_with(move || {
-            let digit = u32::try_from(number % BASE).unwrap_or_default();
-            number /= BASE;
-            char::from_digit(digit, 36).unwrap_or('0')
-        })
-        .take(length)
-    };
-    let number = || RandomState::new().build_hasher().finish();
-    letters(number(), 10).chain(letters(number(), 10)).collect()
 }
 
 /// Returns the body of an error without a form of its own: from axum, hyper or a library. JSON

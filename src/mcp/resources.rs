@@ -106,7 +106,7 @@ async fn file(
         }
         MediaError::Service(error) => error.into(),
     })?;
-    let Some(bytes) = media::read(services, &file, MAX_FILE).await? else {
+    let Some(bytes) = media::read(services, &channel.access, &file, MAX_FILE).await? else {
         let why = format!("has {} bytes, and resources up to {MAX_FILE} can be read", file.size);
         return Err(ToolError::invalid("uri", why));
     };

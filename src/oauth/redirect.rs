@@ -1,6 +1,8 @@
 //! Validation of redirect addresses: only those that a client declared before, and never one that a
 //! browser would run.
 
+use std::net::Ipv4Addr;
+
 use url::{Host, Url};
 
 /// Maximum length of an address in characters.
@@ -69,13 +71,24 @@ pub(super) fn with(address: &str, parameters: &[(&str, &str)]) -> Option<String>
     Some(url.into())
 }
 
-/// Returns the form target of an address for the content security policy.
+/// Returns the form target of an address for the content security policy: its origin where a policy
+/// can name that, otherwise its scheme.
 pub(super) fn source(address: &str) -> Option<String> {
     let url = Url::parse(address).ok()?;
-    Some(match url.scheme() {
-        "http" | "https" => url.origin().ascii_serialization(),
-        own => format!("{own}:"),
-    })
+    let is_named = matches!(url.scheme(), "http" | "https") && is_host_source(&url);
+    let (origin, scheme) = (url.origin().ascii_serialization(), url.scheme());
+    Some(if is_named { origin } else { format!("{scheme}:") })
+}
+
+/// Returns true if a content security policy can name the host: letters, digits, `-` and `.` alone,
+/// and of IP addresses only 127.0.0.1 (CSP level 3, `host-part` and its matching).
+fn is_host_source(url: &Url) -> bool {
+    let is_named = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
+    match url.host() {
+        Some(Host::Domain(name)) => name.bytes().all(is_named),
+        Some(Host::Ipv4(address)) => address == Ipv4Addr::LOCALHOST,
+        Some(Host::Ipv6(_)) | None => false,
+    }
 }
 
 /// Target of a redirect, as people are told of it.
@@ -147,6 +160,24 @@ mod tests {
             "a+b.c:/x",
         ] {
             assert!(!acceptable(address), "{address}");
+        }
+    }
+
+    #[test]
+    fn a_policy_names_what_its_grammar_can() {
+        for (address, expected) in [
+            ("https://claude.ai/api/mcp/auth_callback", "https://claude.ai"),
+            ("https://a.example:8443/cb", "https://a.example:8443"),
+            ("http://localhost:4711/cb", "http://localhost:4711"),
+            ("http://127.0.0.1:33418/", "http://127.0.0.1:33418"),
+            ("http://127.0.0.2:33418/", "http:"),
+            ("http://[::1]:33418/cb", "http:"),
+            ("https://[2001:db8::1]/cb", "https:"),
+            ("https://a_b.example/cb", "https:"),
+            ("cursor://anysphere.cursor/oauth", "cursor:"),
+            ("com.example.app:/oauth", "com.example.app:"),
+        ] {
+            assert_eq!(source(address).as_deref(), Some(expected), "{address}");
         }
     }
 

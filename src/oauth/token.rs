@@ -14,6 +14,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chatkeep_core::random::{self, ACCESS_TOKEN};
 use chatkeep_core::role::Scope;
+use chatkeep_core::sha256;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Grant, Tokens};
 use serde::Deserialize;
@@ -88,12 +89,13 @@ impl TokenRequest {
         Ok(())
     }
 
-    /// Checks the same, and that the verifier matches the challenge.
+    /// Checks the same, and that the verifier matches the challenge. OAuth 2.1 has no `redirect_uri`
+    /// here, for the verifier proves more; clients of OAuth 2.0 send that of the authorization.
     fn proves(&self, grant: &Grant, verifier: &str) -> Result<(), OAuthError> {
         self.fits(grant)?;
         let proof = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
         let proven = grant.challenge.as_deref() == Some(&proof);
-        if proven && self.redirect_uri == grant.redirect_uri {
+        if proven && (self.redirect_uri.is_none() || self.redirect_uri == grant.redirect_uri) {
             Ok(())
         } else {
             Err(OAuthError::grant())
@@ -141,12 +143,8 @@ fn noted(refusal: &mut OAuthError, fits: Result<(), OAuthError>) -> bool {
 
 /// Derives the token of that kind that follows a refresh token under a seed.
 fn successor(kind: &str, seed: &str, token: &str) -> String {
-    let mut digest = Sha256::new();
-    for part in ["chatkeep token", kind, seed, token] {
-        digest.update((part.len() as u64).to_be_bytes());
-        digest.update(part);
-    }
-    format!("{kind}{}", URL_SAFE_NO_PAD.encode(digest.finalize()))
+    let digest = sha256::of_parts(["chatkeep token", kind, seed, token]);
+    format!("{kind}{}", URL_SAFE_NO_PAD.encode(digest))
 }
 
 /// Returns tokens issued at that time.

@@ -19,7 +19,7 @@ use super::access::{ChannelAccess, Member, ReadMessages};
 use super::documents::{self, DocumentError, permitted};
 use super::messages::point_in_time;
 use super::operator::Operator;
-use super::seats::Seats;
+use super::user_permits::UserPermits;
 use super::{FieldPath, ServiceError};
 
 /// Request for an export.
@@ -62,18 +62,18 @@ pub struct ExportService {
     time_zone: Tz,
     /// Addresses of the messages' pages.
     links: Links,
-    seats: Seats,
+    permits: UserPermits,
 }
 
 impl ExportService {
     /// Creates the service; commands have it without the others.
     pub fn new(store: Store, time_zone: Tz, links: Links) -> Self {
-        Self { store, time_zone, links, seats: documents::seats() }
+        Self { store, time_zone, links, permits: documents::permits() }
     }
 
-    /// Returns the seats of documents that are written while they are sent.
-    pub(super) fn seats(&self) -> Seats {
-        self.seats.clone()
+    /// Returns the permits of documents that are written while they are sent.
+    pub(super) fn permits(&self) -> UserPermits {
+        self.permits.clone()
     }
 
     /// Writes the messages of any channel to a target, with their files where it takes them.
@@ -117,7 +117,7 @@ impl ExportService {
         access: &ChannelAccess<Member, ReadMessages>,
         request: ExportRequest,
     ) -> Result<BoxStream<'static, Result<Bytes, DocumentError>>, ServiceError> {
-        let seat = self.seats.take(access.user()).ok_or(ServiceError::Unavailable)?;
+        let permit = self.permits.take(access.user()).ok_or(ServiceError::Unavailable)?;
         let (zone, from, before) = self.range(access, request, access.now()).await?;
         let wanted = Export {
             format: request.format,
@@ -132,7 +132,7 @@ impl ExportService {
         };
         let channel = access.read(ReadAction::Export).clone();
         let document = export(self.store.clone(), channel, wanted).boxed();
-        Ok(permitted(document, access.clone(), seat))
+        Ok(permitted(document, access.clone(), permit))
     }
 
     /// Returns the number of messages that an export would have now.

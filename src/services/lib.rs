@@ -74,7 +74,6 @@ pub mod removals;
 pub mod retention;
 pub mod saved_searches;
 pub mod search;
-mod seats;
 pub mod sessions;
 pub mod snapshots;
 pub mod status;
@@ -82,6 +81,7 @@ pub mod subscriptions;
 #[cfg(test)]
 mod tests;
 mod time_zone;
+mod user_permits;
 pub mod wal_checkpoint;
 pub mod webhooks;
 
@@ -283,7 +283,7 @@ impl Services {
                 clock(),
                 deletion.clone(),
                 zone,
-                exports.seats(),
+                exports.permits(),
                 links.clone(),
             ),
             access,

@@ -1,37 +1,38 @@
 //! News of a channel while somebody looks at it: new messages, and changes of earlier ones. Told at
 //! once in the process that stores them, and within seconds in the others.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::slice;
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::MessageId;
+use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
     Bookmark, FeedReader, MessageFilter, OutboxEventKind, OutboxPosition, Store, StoredMessage,
 };
 use chatkeep_view::pseudonyms::Masked;
 use futures_util::{Stream, stream};
+use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::ServiceError;
 use super::access::{ChannelAccess, Member, ReadMessages};
-use super::seats::{Seat, Seats};
+use super::user_permits::{UserPermit, UserPermits};
 
 /// Maximum number of followers in one process.
-const SEATS: usize = 256;
+const FOLLOWERS: usize = 256;
 /// Maximum number of them that are the same user: windows of their browsers.
-const SEATS_OF_USER: usize = 32;
+const FOLLOWERS_OF_USER: usize = 32;
 /// Interval of looking for messages that other processes stored.
-const LOOK: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// Pause before news are announced, in which more of them are gathered.
 const PAUSE: Duration = Duration::from_millis(300);
 /// Maximum number of changed messages in one item.
 const CHANGES: u32 = 100;
 /// Time after which a follower has to come again, which checks their session anew.
-const STAY: Duration = Duration::from_mins(10);
+const MAX_STREAM_TIME: Duration = Duration::from_mins(10);
 
 /// News of a channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,18 +100,22 @@ impl FollowerPlace {
     }
 }
 
-/// Returns what tells a message from others: not its id, which may have any characters.
+/// Returns what tells a message from others: not its id, which may have any characters. It is the
+/// same in every process and version.
 fn mark(message: &StoredMessage) -> String {
-    let mut hasher = DefaultHasher::new();
-    message.id.hash(&mut hasher);
-    format!("{}.{:x}", message.sent_at.millis(), hasher.finish())
+    mark_of(&message.id, message.sent_at)
+}
+
+fn mark_of(id: &MessageId, sent_at: Timestamp) -> String {
+    let digest = Sha256::digest(id.as_str());
+    format!("{}.{}", sent_at.millis(), hex::encode(&digest[..8]))
 }
 
 /// Following of channels. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct LiveService {
     store: Store,
-    seats: Seats,
+    permits: UserPermits,
     /// Cancelled when the process stops.
     stop: CancellationToken,
 }
@@ -127,13 +132,14 @@ struct Follower {
     /// True if the position of the one who comes again is no longer known.
     stale: bool,
     until: Instant,
-    _seat: Seat,
+    _permit: UserPermit,
 }
 
 impl LiveService {
     pub(super) fn new(store: Store) -> Self {
-        let (seats, stop) = (Seats::new(SEATS, SEATS_OF_USER), CancellationToken::new());
-        Self { store, seats, stop }
+        let (permits, stop) =
+            (UserPermits::new(FOLLOWERS, FOLLOWERS_OF_USER), CancellationToken::new());
+        Self { store, permits, stop }
     }
 
     /// Ends all streams of [`Self::follow`], because the process stops.
@@ -162,7 +168,7 @@ impl LiveService {
         access: ChannelAccess<Member, ReadMessages>,
         since: Option<FollowerPlace>,
     ) -> Result<(FollowerPlace, impl Stream<Item = News> + use<>), ServiceError> {
-        let seat = self.seats.take(access.user()).ok_or(ServiceError::Unavailable)?;
+        let permit = self.permits.take(access.user()).ok_or(ServiceError::Unavailable)?;
         let logged = self.store.watch_log();
         let log = self.store.outbox().log_state().await?;
         // A position after the log's end, or one before what is still logged, means nothing.
@@ -174,11 +180,11 @@ impl LiveService {
             Some(since) => (since.logged.into(), since.newest),
             None => (log.newest(), self.newest(&access).await?),
         };
-        let until = Instant::now() + STAY;
+        let until = Instant::now() + MAX_STREAM_TIME;
         let live = self.clone();
         let begin = FollowerPlace { logged: place.at, newest: announced.clone() };
         let mut follower =
-            Follower { live, access, logged, announced, place, stale, until, _seat: seat };
+            Follower { live, access, logged, announced, place, stale, until, _permit: permit };
         if again {
             follower.logged.mark_changed();
         }
@@ -205,7 +211,7 @@ impl Follower {
     /// Waits for news; returns `None` when there will be none.
     async fn news(&mut self) -> Option<News> {
         while Instant::now() < self.until {
-            match timeout(LOOK, self.logged.changed()).await {
+            match timeout(POLL_INTERVAL, self.logged.changed()).await {
                 Ok(Err(_)) => return None,
                 // Others follow the same log: a busy one wakes nobody more often than this.
                 Ok(Ok(())) => sleep(PAUSE).await,
@@ -266,6 +272,12 @@ const fn is_change(kind: OutboxEventKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_mark_of_a_message_never_changes() {
+        let mark = mark_of(&MessageId::from("m1"), Timestamp::from_millis(-5));
+        assert_eq!(mark, "-5.ca0df2c95aa144c1");
+    }
 
     #[test]
     fn positions_are_read_as_they_are_written() {

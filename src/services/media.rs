@@ -1,19 +1,28 @@
 //! Media files of channels: the list, and each file with its bytes.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
-use chatkeep_blobs::{BlobRead, Blobs};
+use bytes::Bytes;
+use chatkeep_blobs::{BlobError, Blobs};
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{Content, MediaInfo, MessageType};
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{MediaFilter, MediaItem, MediaStatus, ReadAction, Store, StoredMessage};
+use chatkeep_store::{
+    MediaFilter, MediaItem, MediaRecord, MediaStatus, ReadAction, Store, StoredMessage,
+};
 use chatkeep_view::pseudonyms::Masked;
+use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _, try_unfold};
 use tracing::{debug, warn};
 
 use super::access::{ChannelAccess, Member, ReadMedia};
+use super::documents::DocumentError;
 use super::{ServiceError, decode_cursor, encode_cursor};
+
+/// Interval of checks while a file is sent.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Request for a page of media files.
 #[derive(Clone, Debug, Default)]
@@ -79,6 +88,18 @@ impl<E: Into<ServiceError>> From<E> for MediaError {
     }
 }
 
+/// Bytes of a file, in order.
+pub type FileStream = BoxStream<'static, Result<Bytes, DocumentError>>;
+
+/// Check that a file that is being sent may still be read.
+struct ReadCheck {
+    store: Store,
+    access: ChannelAccess<Member, ReadMedia>,
+    file: MediaFile,
+    /// Time of the last check.
+    checked_at: Timestamp,
+}
+
 /// Media files. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct MediaService {
@@ -140,17 +161,26 @@ impl MediaService {
         Ok(MediaFile { size, ..file })
     }
 
-    /// Opens a file, or a part of it.
+    /// Opens a file, or a part of it. The stream fails when its reader may not have the file any
+    /// more, or when the message has another one or none, within a second of that.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] when it was unsent in the meantime.
     #[boxed]
     pub async fn read(
         &self,
+        access: &ChannelAccess<Member, ReadMedia>,
         file: &MediaFile,
         part: Option<Range<u64>>,
-    ) -> Result<BlobRead, ServiceError> {
-        Ok(self.blobs.get(&file.blob, part).await?)
+    ) -> Result<FileStream, ServiceError> {
+        let read = self.blobs.get(&file.blob, part).await?;
+        let check = ReadCheck {
+            store: self.store.clone(),
+            access: access.clone(),
+            file: file.clone(),
+            checked_at: access.now(),
+        };
+        Ok(check.watch(read.stream))
     }
 
     fn missing(&self, blob: &BlobId) -> MediaError {
@@ -160,6 +190,36 @@ impl MediaService {
             warn!(%blob, "the file of a message is missing from the media store");
         }
         MediaError::Absent(AbsentMedia::Missing)
+    }
+}
+
+impl ReadCheck {
+    /// Returns the stream, which fails after a check that does.
+    fn watch(self, stream: BoxStream<'static, Result<Bytes, BlobError>>) -> FileStream {
+        try_unfold((stream, self), |(mut stream, mut check)| async move {
+            let Some(bytes) = stream.try_next().await? else { return Ok(None) };
+            check.run().await?;
+            Ok(Some((bytes, (stream, check))))
+        })
+        .boxed()
+    }
+
+    /// Checks that the reader may still have the file, and that the message still has it; not more
+    /// often than once a second.
+    async fn run(&mut self) -> Result<(), DocumentError> {
+        let now = self.access.now();
+        // A clock that is set back must not end the checks.
+        if now >= self.checked_at && now.since(self.checked_at) < CHECK_INTERVAL {
+            return Ok(());
+        }
+        self.access.still_granted().await?;
+        let channel = self.access.without_reading();
+        let item = self.store.media().get(channel, &self.file.message).await?;
+        if !item.is_some_and(|item| self.file.is_of(&item.record)) {
+            return Err(DocumentError::Changed);
+        }
+        self.checked_at = now;
+        Ok(())
     }
 }
 
@@ -180,6 +240,13 @@ impl MediaFile {
         let blob = record.blob.ok_or(MediaError::Absent(AbsentMedia::Missing))?;
         let content_type = record.content_type.unwrap_or_default();
         Ok(Self { message, blob, size, content_type, name, is_preview })
+    }
+
+    /// Returns true if it is the file of that record, or its preview.
+    fn is_of(&self, record: &MediaRecord) -> bool {
+        let preview = record.preview.as_ref().map(|preview| &preview.blob);
+        let held = if self.is_preview { preview } else { record.blob.as_ref() };
+        record.status == MediaStatus::Stored && held == Some(&self.blob)
     }
 }
 

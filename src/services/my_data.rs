@@ -19,7 +19,7 @@ use futures_util::stream::{BoxStream, StreamExt as _};
 use super::access::{Caller, Reaches, ReadMessages, Scoped, WriteBackup};
 use super::deletion::DeletionService;
 use super::documents::{DocumentError, permitted};
-use super::seats::Seats;
+use super::user_permits::UserPermits;
 use super::{ServiceError, Window};
 
 /// Page size when all channels of a person are needed.
@@ -61,7 +61,7 @@ pub struct MyDataService {
     deletion: DeletionService,
     /// Zone of the times in an export for reading.
     time_zone: Tz,
-    seats: Seats,
+    permits: UserPermits,
     /// Addresses of messages in exports.
     links: Links,
 }
@@ -72,10 +72,10 @@ impl MyDataService {
         clock: SharedClock,
         deletion: DeletionService,
         time_zone: Tz,
-        seats: Seats,
+        permits: UserPermits,
         links: Links,
     ) -> Self {
-        Self { store, clock, deletion, time_zone, seats, links }
+        Self { store, clock, deletion, time_zone, permits, links }
     }
 
     /// Returns what is stored about the caller, by channel: at most `limit` of those that the
@@ -274,7 +274,7 @@ impl MyDataService {
     ) -> Result<BoxStream<'static, Result<Bytes, DocumentError>>, ServiceError> {
         access.caller.sees_people()?;
         let caller = &access.caller;
-        let seat = self.seats.take(&caller.user).ok_or(ServiceError::Unavailable)?;
+        let permit = self.permits.take(&caller.user).ok_or(ServiceError::Unavailable)?;
         let user = self.store.accounts().user(&caller.user).await?;
         let user = user.ok_or(ServiceError::InvalidKey)?;
         let mut channels = self.channels(caller).await?;
@@ -290,7 +290,7 @@ impl MyDataService {
             links: self.links.clone(),
         };
         let document = own_data(self.store.clone(), channels, export).boxed();
-        Ok(permitted(document, access.clone(), seat))
+        Ok(permitted(document, access.clone(), permit))
     }
 
     /// Returns every channel that knows the caller.

@@ -22,12 +22,12 @@ const BATCH: u32 = 64;
 const CONCURRENCY: usize = 8;
 /// Time from the beginning of a batch in which deletions may begin; the others are left to the next
 /// round.
-const BEGINNING: Duration = Duration::from_secs(10);
+const START_WINDOW: Duration = Duration::from_secs(10);
 /// Timeout of deleting a file; a slower one is left to the next round after its lease.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 // Others may put these files anew once the lease ends: every deletion has ended long before.
-const _: () = assert!(4 * (BEGINNING.as_secs() + TIMEOUT.as_secs()) <= SWEEP_LEASE.as_secs());
+const _: () = assert!(4 * (START_WINDOW.as_secs() + TIMEOUT.as_secs()) <= SWEEP_LEASE.as_secs());
 
 /// Orphan sweep with its stores and clock.
 #[derive(Clone, Debug)]
@@ -123,7 +123,7 @@ impl OrphanSweeper {
     }
 
     async fn delete(&self, blob: &BlobId, begun: Instant) -> FileDeletion {
-        if begun.elapsed() > BEGINNING {
+        if begun.elapsed() > START_WINDOW {
             return FileDeletion::Unbegun;
         }
         match tokio::time::timeout(TIMEOUT, self.blobs.delete(blob)).await {

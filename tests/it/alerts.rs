@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::harness::process::Program;
 
 /// Timeout of one check, long enough for a loaded machine.
-const PATIENCE: Duration = Duration::from_mins(5);
+const TIMEOUT: Duration = Duration::from_mins(5);
 
 const RULES: &str = "deploy/alerts.yml";
 const TESTS: &str = "tests/alerts/alerts.test.yml";
@@ -28,7 +28,7 @@ fn text(name: &str) -> String {
 async fn promtool(args: &[&str]) -> (bool, String) {
     let mut promtool = Program::new("promtool").args(args.iter().copied()).start();
     // It evaluates every rule for every minute of every case.
-    let status = promtool.finish_within(PATIENCE).await;
+    let status = promtool.finish_within(TIMEOUT).await;
     (status.success(), [promtool.stdout(), promtool.stderr()].concat().join("\n"))
 }
 

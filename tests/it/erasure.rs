@@ -9,7 +9,7 @@ use chatkeep_bus::{Bus, BusLimits, Outgoing};
 use chatkeep_core::event::{Envelope, PlatformKind};
 use chatkeep_core::time::SystemClock;
 use chatkeep_workers::StageName;
-use chatkeep_workers::dead_letters::DeadLetterCare;
+use chatkeep_workers::dead_letters::DeadLetterCleaner;
 use reqwest::Method;
 use serde_json::json;
 use serde_json::value::to_raw_value;
@@ -138,7 +138,8 @@ async fn dead_letters_are_dropped(bus: Bus) {
         fixture.keep(&[said("C1", message, 10, "a secret")], 11).await;
     }
     let clock = Arc::new(SystemClock);
-    let mut dead_letters = DeadLetterCare::new(fixture.store.clone(), bus.clone(), clock.clone());
+    let mut dead_letters =
+        DeadLetterCleaner::new(fixture.store.clone(), bus.clone(), clock.clone());
     assert_eq!(dead_letters.clear().await, Ok(0));
     fixture.keep(&[unsent("C1", "regretted", 12)], 13).await;
     assert_eq!(dead_letters.clear().await, Ok(1));
@@ -157,7 +158,7 @@ async fn dead_letters_are_dropped(bus: Bus) {
     // A late one, read by another process.
     let text = json!({"type": "text", "id": "late", "text": "a secret"});
     dead_letter_event(&bus, "late", "U2", text).await;
-    let mut other = DeadLetterCare::new(fixture.store.clone(), bus.clone(), clock);
+    let mut other = DeadLetterCleaner::new(fixture.store.clone(), bus.clone(), clock);
     assert_eq!(other.clear().await, Ok(1));
     assert_eq!(dead_letters.clear().await, Ok(0));
 
@@ -201,7 +202,7 @@ async fn letters_of_a_server_that_came_back_empty_are_not_those_of_before() {
     fixture.keep(&said, 11).await;
     dead_letter(&bus, "first").await;
     dead_letter(&bus, "second").await;
-    let mut dead_letters = DeadLetterCare::new(fixture.store.clone(), bus.clone(), clock);
+    let mut dead_letters = DeadLetterCleaner::new(fixture.store.clone(), bus.clone(), clock);
     assert_eq!(dead_letters.clear().await, Ok(0));
     nats.lose_everything().await;
     // With the number that the first one had.

@@ -64,6 +64,11 @@ async fn whatever_line_signs_is_taken_and_nothing_else() {
     for broken in ["", "[]", "{", "{\"events\":3}", "null"] {
         assert_eq!(line.post(line.sign_raw(broken)).await, Some(400), "{broken}");
     }
+    let url = format!("http://{}/webhook/line", stack.ground.address);
+    let signed =
+        http::client(DEADLINE).post(url).header("x-line-signature", signature(SECRET, b"[]"));
+    let refused: Value = signed.body("[]").send().await.unwrap().json().await.unwrap();
+    assert_eq!(refused["code"], "invalid_body", "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -213,10 +213,12 @@ async fn nothing_in_a_file_runs_in_a_browser() {
 async fn a_file_that_is_not_there_says_why() {
     let scene = Scene::embedded().await;
     let mut sent = Vec::new();
-    for name in ["waits", "fails", "expires", "goes", "is lost", "has no preview"] {
+    for name in ["waits", "fails", "expires", "goes", "is lost", "has no preview", "is skipped"] {
         sent.push(scene.send(name).await);
     }
-    let [waits, fails, expires, goes, lost, bare] = &sent[..] else { unreachable!() };
+    let [waits, fails, expires, goes, lost, bare, skipped] = &sent[..] else { unreachable!() };
+    let skip = format!("UPDATE media SET status = 'skipped' WHERE message_id = '{skipped}'");
+    scene.stack.sql(skip).await;
     let (channel, id) = scene.ids(fails);
     assert!(
         scene
@@ -256,6 +258,7 @@ async fn a_file_that_is_not_there_says_why() {
         (expires, "media_expired"),
         (goes, "media_erased"),
         (lost, "media_missing"),
+        (skipped, "media_skipped"),
         (&no_preview, "no_preview"),
         ("none", "not_found"),
     ] {

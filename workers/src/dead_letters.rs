@@ -39,7 +39,7 @@ const CHANNELS: u32 = 500;
 
 /// Cleans up dead letters.
 #[derive(Debug)]
-pub struct DeadLetterCare {
+pub struct DeadLetterCleaner {
     store: Store,
     bus: Bus,
     clock: SharedClock,
@@ -57,7 +57,7 @@ pub struct DeadLetterCare {
     notes: Vec<Retraction>,
 }
 
-impl DeadLetterCare {
+impl DeadLetterCleaner {
     /// Creates the clean-up of the dead letters of `bus`; `store` knows the retractions.
     pub const fn new(store: Store, bus: Bus, clock: SharedClock) -> Self {
         Self {
@@ -205,13 +205,13 @@ pub struct DeadLetterJob {
     bus: Bus,
     clock: SharedClock,
     /// State of earlier runs; `None` before the first run, and after one that panicked.
-    care: Mutex<Option<DeadLetterCare>>,
+    cleaner: Mutex<Option<DeadLetterCleaner>>,
 }
 
 impl DeadLetterJob {
     /// Creates the job for the dead letters of `bus`; `store` knows the retractions.
     pub const fn new(store: Store, bus: Bus, clock: SharedClock) -> Self {
-        Self { store, bus, clock, care: Mutex::const_new(None) }
+        Self { store, bus, clock, cleaner: Mutex::const_new(None) }
     }
 }
 
@@ -222,12 +222,12 @@ impl PeriodicJob for DeadLetterJob {
     const SCOPE: JobScope = JobScope::Deployment;
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
-        let mut kept = self.care.lock().await;
+        let mut kept = self.cleaner.lock().await;
         let fresh =
-            || DeadLetterCare::new(self.store.clone(), self.bus.clone(), self.clock.clone());
-        let mut care = kept.take().unwrap_or_else(fresh);
-        let cleared = care.clear().await;
-        *kept = Some(care);
+            || DeadLetterCleaner::new(self.store.clone(), self.bus.clone(), self.clock.clone());
+        let mut cleaner = kept.take().unwrap_or_else(fresh);
+        let cleared = cleaner.clear().await;
+        *kept = Some(cleaner);
         match cleared? {
             0 => {}
             letters => info!(letters, "dead letters of what was taken back are dropped"),

@@ -29,7 +29,7 @@ struct State {
     phase: Phase,
     /// Number of phase changes: the result of a call of an earlier phase says nothing about this
     /// one.
-    era: u64,
+    generation: u64,
     /// Number of pauses since it was last closed.
     pauses: u32,
 }
@@ -48,14 +48,14 @@ enum Phase {
 #[derive(Debug)]
 pub(super) struct Permit {
     circuit: Circuit,
-    era: u64,
+    generation: u64,
     settled: bool,
 }
 
 impl Circuit {
     /// Creates a closed circuit.
     pub(super) fn new(bot: Arc<str>, host: &'static str, clock: SharedClock) -> Self {
-        let state = State { phase: Phase::Closed { failures: 0 }, era: 0, pauses: 0 };
+        let state = State { phase: Phase::Closed { failures: 0 }, generation: 0, pauses: 0 };
         Self { bot, host, clock, state: Arc::new(Mutex::new(state)) }
     }
 
@@ -77,16 +77,16 @@ impl Circuit {
             }
             Phase::Trial => return Err(OPEN.first),
         }
-        Ok(Permit { circuit: self.clone(), era: state.era, settled: false })
+        Ok(Permit { circuit: self.clone(), generation: state.generation, settled: false })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn settle(&self, era: u64, healthy: bool) {
+    fn settle(&self, generation: u64, healthy: bool) {
         let mut state = self.lock();
-        if state.era == era {
+        if state.generation == generation {
             match (state.phase, healthy) {
                 (Phase::Closed { .. }, true) => state.phase = Phase::Closed { failures: 0 },
                 (Phase::Closed { failures }, false) if failures + 1 < FAILURES => {
@@ -129,7 +129,7 @@ impl Circuit {
 impl State {
     fn turn(&mut self, phase: Phase) {
         self.phase = phase;
-        self.era += 1;
+        self.generation += 1;
     }
 }
 
@@ -137,7 +137,7 @@ impl Permit {
     /// Records the result of the call: whether the host is healthy, whatever its response.
     pub(super) fn settle(mut self, healthy: bool) {
         self.settled = true;
-        self.circuit.settle(self.era, healthy);
+        self.circuit.settle(self.generation, healthy);
     }
 }
 
@@ -147,7 +147,7 @@ impl Drop for Permit {
             return;
         }
         let mut state = self.circuit.lock();
-        if state.era == self.era && state.phase == Phase::Trial {
+        if state.generation == self.generation && state.phase == Phase::Trial {
             // Another call may be tried at once.
             state.turn(Phase::Open { until: self.circuit.clock.now() });
         }

@@ -17,11 +17,11 @@ pub(super) struct Throttle {
     per_second: i64,
     burst: i64,
     clock: SharedClock,
-    lane: Mutex<Lane>,
+    state: Mutex<ThrottleState>,
 }
 
 #[derive(Debug)]
-struct Lane {
+struct ThrottleState {
     units: i64,
     at: Timestamp,
     paused_until: Timestamp,
@@ -40,10 +40,11 @@ impl Throttle {
     /// Allows at most `per_second` calls in any second, of which `burst` may come at once.
     pub(super) fn new(per_second: u32, burst: u32, clock: SharedClock) -> Self {
         let (per_second, burst) = (i64::from(per_second), i64::from(burst));
-        let lane = Lane { units: burst * CALL, at: clock.now(), paused_until: clock.now() };
+        let state =
+            ThrottleState { units: burst * CALL, at: clock.now(), paused_until: clock.now() };
         // Burst and refill of a second are the limit together.
         let per_second = (per_second - burst).max(1);
-        Self { per_second, burst, clock, lane: Mutex::new(lane) }
+        Self { per_second, burst, clock, state: Mutex::new(state) }
     }
 
     /// Takes permission for one call.
@@ -52,33 +53,33 @@ impl Throttle {
     /// Returns the reason to wait.
     pub(super) fn take(&self) -> Result<(), Throttled> {
         let now = self.clock.now();
-        let mut lane = self.lane.lock().unwrap_or_else(PoisonError::into_inner);
-        let pause = lane.paused_until.since(now);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let pause = state.paused_until.since(now);
         // A longer one is of a clock that was ahead.
         if !pause.is_zero() && pause <= LONGEST {
             return Err(Throttled::Pause(pause));
         }
         // A call is a thousand units and a second a thousand milliseconds: the refill of a
         // millisecond is as many units as there are calls in a second.
-        let passed = i64::try_from(now.since(lane.at).as_millis()).unwrap_or(i64::MAX);
+        let passed = i64::try_from(now.since(state.at).as_millis()).unwrap_or(i64::MAX);
         let back = passed.saturating_mul(self.per_second);
-        lane.units = lane.units.saturating_add(back).min(self.burst * CALL);
-        lane.at = now;
-        if lane.units < CALL {
-            let short = (CALL - lane.units).unsigned_abs();
+        state.units = state.units.saturating_add(back).min(self.burst * CALL);
+        state.at = now;
+        if state.units < CALL {
+            let short = (CALL - state.units).unsigned_abs();
             let wait = short.div_ceil(self.per_second.unsigned_abs());
             return Err(Throttled::Turn(Duration::from_millis(wait)));
         }
-        lane.units -= CALL;
+        state.units -= CALL;
         Ok(())
     }
 
     /// Pauses calls, as the platform requested.
     pub(super) fn pause(&self, retry_after: Duration) {
         let until = self.clock.now().plus(retry_after.min(LONGEST));
-        let mut lane = self.lane.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_right = lane.paused_until.since(self.clock.now()) <= LONGEST;
-        lane.paused_until = if is_right { lane.paused_until.max(until) } else { until };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_right = state.paused_until.since(self.clock.now()) <= LONGEST;
+        state.paused_until = if is_right { state.paused_until.max(until) } else { until };
     }
 }
 

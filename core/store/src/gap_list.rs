@@ -52,7 +52,7 @@ type PartRow = (i64, String, i64, i64, String, i64);
 #[derive(Default)]
 struct GapParts {
     /// Times at which the channels became known.
-    births: Vec<(ChannelId, i64)>,
+    known_since: Vec<(ChannelId, i64)>,
     presence: ByChannel<(i64, CoverageChange)>,
     /// Gaps that are stored as such, and the days of people who opted out.
     stored: ByChannel<Gap>,
@@ -124,13 +124,13 @@ impl MessageStore<'_> {
         let rows = query_as(PARTS).bind(&keys).bind(period.start()).bind(period.end());
         let mut parts = GapParts::of(self.store.db.fetch_all(rows).await?)?;
         let mut covered = HashMap::new();
-        for (channel, created_at) in parts.births {
+        for (channel, created_at) in parts.known_since {
             let presence = parts.presence.remove(&channel).unwrap_or_default();
-            let birth = presence.first().map_or(created_at, |(at, _)| created_at.min(*at));
+            let known_since = presence.first().map_or(created_at, |(at, _)| created_at.min(*at));
             let stored = parts.stored.remove(&channel).unwrap_or_default();
-            let birth = Timestamp::from_millis(birth);
-            let begin = since(&presence).unwrap_or(birth);
-            let gaps = gaps_in(period, &presence, birth, stored, &parts.outages);
+            let known_since = Timestamp::from_millis(known_since);
+            let begin = since(&presence).unwrap_or(known_since);
+            let gaps = gaps_in(period, &presence, known_since, stored, &parts.outages);
             covered.insert(channel, PeriodCoverage { begin, gaps });
         }
         Ok(covered)
@@ -202,7 +202,7 @@ impl GapParts {
         for (part, channel, from, to, reason, messages) in rows {
             let channel = ChannelId::from(channel);
             match part {
-                0 => parts.births.push((channel, from)),
+                0 => parts.known_since.push((channel, from)),
                 1 => {
                     let change = change_of((from, reason))?;
                     parts.presence.entry(channel).or_default().push(change);
@@ -237,19 +237,20 @@ fn change_of((at, kind): (i64, String)) -> Result<(i64, CoverageChange), StoreEr
 fn gaps_in(
     period: Period,
     presence: &[(i64, CoverageChange)],
-    birth: Timestamp,
+    known_since: Timestamp,
     stored: Vec<Gap>,
     outages: &[(i64, i64)],
 ) -> Vec<Gap> {
     let Some(since) = since(presence) else {
         // Silence of a channel without any backup yet says nothing about it.
-        let never = unknown(birth.millis(), None, GapReason::Unsubscribed);
+        let never = unknown(known_since.millis(), None, GapReason::Unsubscribed);
         return Some(never).filter(|gap| period.touches(gap)).into_iter().collect();
     };
     let outages = outages.iter().filter(|(_, to)| *to >= since.millis());
     let outages = outages
         .map(|(from, to)| unknown((*from).max(since.millis()), Some(*to), GapReason::Outage));
-    let absent = absences(presence, birth, since).into_iter().filter(|gap| period.touches(gap));
+    let absent =
+        absences(presence, known_since, since).into_iter().filter(|gap| period.touches(gap));
     let mut gaps: Vec<_> = stored.into_iter().chain(outages).chain(absent).collect();
     gaps.sort_by_key(|gap| (gap.from, gap.reason));
     gaps
@@ -262,12 +263,16 @@ fn since(presence: &[(i64, CoverageChange)]) -> Option<Timestamp> {
 
 /// Returns the times without any subscription, from when the channel became known, and those since
 /// the first subscription in which the bot was absent.
-fn absences(presence: &[(i64, CoverageChange)], birth: Timestamp, since: Timestamp) -> Vec<Gap> {
+fn absences(
+    presence: &[(i64, CoverageChange)],
+    known_since: Timestamp,
+    since: Timestamp,
+) -> Vec<Gap> {
     let unsubscribed = Track {
         begins: CoverageChange::Unsubscribed,
         ends: CoverageChange::Subscribed,
         reason: GapReason::Unsubscribed,
-        start: birth.millis(),
+        start: known_since.millis(),
     };
     let removed = Track {
         begins: CoverageChange::BotLeft,
@@ -275,7 +280,7 @@ fn absences(presence: &[(i64, CoverageChange)], birth: Timestamp, since: Timesta
         reason: GapReason::BotRemoved,
         start: since.millis(),
     };
-    let mut gaps = unsubscribed.gaps(presence, Some(birth.millis()));
+    let mut gaps = unsubscribed.gaps(presence, Some(known_since.millis()));
     gaps.extend(removed.gaps(presence, None));
     gaps
 }

@@ -222,7 +222,7 @@ impl IdempotencyStore<'_> {
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn purge_idempotency(&self, now: Timestamp) -> Result<u64, StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let gone = tx.execute(query(PURGE).bind(now.minus(RETENTION).millis()).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)

@@ -101,7 +101,7 @@ impl SessionStore<'_> {
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn purge_logins(&self, limit: u32, now: Timestamp) -> Result<bool, StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let late = now.minus(LOGIN_TIME).millis();
         let gone = tx.execute(query(PURGE_LOGINS).bind(late).bind(i64::from(limit))).await?;
         tx.commit().await?;

@@ -12,8 +12,12 @@ use super::keys::hash;
 use super::oauth_secrets::{
     GrantRow, NewSecret, SECRET, SecretKind, add_secret, add_tokens, drop_grant, once, use_up,
 };
+use super::users::lock_user;
 use super::{OAuthStore, StoreError};
 use crate::query::{query, query_as};
+
+/// Maximum number of consents of a user. Beyond it, the one that was used least recently ends.
+pub(super) const GRANTS_OF_USER: i64 = 100;
 
 /// Window in which a repeated refresh token counts as lost in transit, not stolen.
 const REPEAT_WINDOW: Duration = Duration::from_secs(30);
@@ -83,10 +87,17 @@ const ADD_GRANT: &str = "
     INSERT INTO oauth_grants
         (grant_id, user_id, client_id, client_name, scopes, resource, created_at, channel_ids)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+/// Consents of a user that leave no room for another one.
+const SURPLUS: &str = "
+    SELECT g.grant_id FROM oauth_grants g WHERE g.user_id = $1
+    ORDER BY COALESCE((SELECT MAX(s.used_at) FROM oauth_secrets s
+                       WHERE s.grant_id = g.grant_id), g.created_at) DESC,
+             g.grant_id LIMIT 10000 OFFSET $2";
 const GRANT_OF: &str = "SELECT grant_id FROM oauth_secrets WHERE hash = $1";
 
 impl OAuthStore<'_> {
-    /// Stores a grant and its code.
+    /// Stores a grant and its code. A user has at most a hundred grants: the one that was used least
+    /// recently makes room.
     ///
     /// # Errors
     /// Returns an error when the database fails or the user is unknown.
@@ -95,6 +106,8 @@ impl OAuthStore<'_> {
         let scopes = serde_json::to_string(grant.scopes)?;
         let channels = grant.channels.map(serde_json::to_string).transpose()?;
         let mut tx = self.store.db.begin().await?;
+        lock_user(&mut tx, grant.user.as_str()).await?;
+        make_room(&mut tx, grant.user).await?;
         tx.execute(
             query(ADD_GRANT)
                 .bind(grant.id)
@@ -228,4 +241,14 @@ impl OAuthStore<'_> {
         tx.commit().await?;
         Ok(true)
     }
+}
+
+/// Deletes grants of a user with a locked row until there is room for one more.
+async fn make_room(tx: &mut Tx, user: &UserId) -> Result<(), StoreError> {
+    let surplus = query_as(SURPLUS).bind(user.as_str()).bind(GRANTS_OF_USER - 1);
+    let surplus: Vec<(String,)> = tx.fetch_all(surplus).await?;
+    for (grant,) in surplus {
+        drop_grant(tx, &grant).await?;
+    }
+    Ok(())
 }

@@ -1,13 +1,16 @@
 //! Self-registered OAuth clients, the list and revocation of consents, and the deletion of expired
 //! rows.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
+use serde::Serialize;
 
+use super::oauth::GRANTS_OF_USER;
 use super::oauth_secrets::drop_grant;
 use super::{OAuthStore, StoreError, parsed};
 use crate::query::{query, query_as};
@@ -62,8 +65,11 @@ struct ConsentRow {
     last_used_at: Option<i64>,
 }
 
-/// Maximum number of listed consents of a user.
-const LISTED: i64 = 200;
+/// Grant in a list of a statement.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Serialize)]
+struct GrantKey<'a> {
+    g: &'a str,
+}
 
 const OF_USER: &str = "
     SELECT g.grant_id, g.client_id, g.client_name, g.scopes, g.channel_ids, g.created_at,
@@ -79,9 +85,12 @@ const ADD_CLIENT: &str = "
 const CLIENT: &str = "SELECT name, redirect_uris FROM oauth_clients WHERE client_id = $1";
 const PURGE_SECRETS: &str = "
     DELETE FROM oauth_secrets WHERE hash IN
-        (SELECT hash FROM oauth_secrets WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
+        (SELECT hash FROM oauth_secrets WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)
+    RETURNING grant_id";
+/// Only those whose last code or token may have gone just now.
 const PURGE_GRANTS: &str = "
-    DELETE FROM oauth_grants WHERE NOT EXISTS
+    DELETE FROM oauth_grants WHERE grant_id IN (SELECT value ->> 'g' FROM json_each($1))
+      AND NOT EXISTS
         (SELECT 1 FROM oauth_secrets s WHERE s.grant_id = oauth_grants.grant_id)";
 const PURGE_CLIENTS: &str = "
     DELETE FROM oauth_clients WHERE client_id IN
@@ -136,14 +145,17 @@ impl OAuthStore<'_> {
         Ok(Some(OAuthClient { id: id.to_owned(), name, redirect_uris }))
     }
 
-    /// Returns a user's consents, newest first, at most two hundred.
+    /// Returns a user's consents, newest first: all of them, for there are at most a hundred.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn consents(&self, user: &UserId) -> Result<Vec<Consent>, StoreError> {
-        let rows: Vec<ConsentRow> =
-            self.store.db.fetch_all(query_as(OF_USER).bind(user.as_str()).bind(LISTED)).await?;
+        let rows: Vec<ConsentRow> = self
+            .store
+            .db
+            .fetch_all(query_as(OF_USER).bind(user.as_str()).bind(GRANTS_OF_USER))
+            .await?;
         rows.into_iter().map(Consent::try_from).collect()
     }
 
@@ -183,16 +195,18 @@ impl OAuthStore<'_> {
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn purge_grants(&self, limit: u32, now: Timestamp) -> Result<bool, StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let most = i64::from(limit);
         let (never, unused) = (now.minus(NEVER_USED).millis(), now.minus(UNUSED).millis());
-        let secrets = tx.execute(query(PURGE_SECRETS).bind(now.millis()).bind(most)).await?;
-        if secrets > 0 {
-            tx.execute(query(PURGE_GRANTS)).await?;
+        let secrets: Vec<(String,)> =
+            tx.fetch_all(query_as(PURGE_SECRETS).bind(now.millis()).bind(most)).await?;
+        let grants: BTreeSet<_> = secrets.iter().map(|(g,)| GrantKey { g }).collect();
+        if !grants.is_empty() {
+            tx.execute(query(PURGE_GRANTS).bind(serde_json::to_string(&grants)?)).await?;
         }
         let clients = tx.execute(query(PURGE_CLIENTS).bind(never).bind(unused).bind(most)).await?;
         tx.commit().await?;
-        Ok(secrets.max(clients) >= u64::from(limit))
+        Ok(clients.max(secrets.len() as u64) >= u64::from(limit))
     }
 }
 
@@ -209,5 +223,18 @@ impl TryFrom<ConsentRow> for Consent {
             created_at: Timestamp::from_millis(row.created_at),
             last_used_at: row.last_used_at.map(Timestamp::from_millis),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+
+    #[tokio::test]
+    async fn only_the_consents_of_deleted_tokens_are_looked_at() {
+        let steps = plan(PURGE_GRANTS).await;
+        let by_id = |step: &String| step.starts_with("SEARCH oauth_grants") && step.contains("=?");
+        assert!(steps.iter().any(by_id), "{steps:#?}");
     }
 }

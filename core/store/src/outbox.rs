@@ -219,7 +219,7 @@ impl OutboxStore<'_> {
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn purge_outbox_events(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let gone: Vec<(i64, i64)> =
             tx.fetch_all(query_as(PURGE).bind(before.millis()).bind(SWEEP)).await?;
         if let Some((last_tx, last_seq)) = gone.iter().max() {

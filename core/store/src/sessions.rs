@@ -226,7 +226,7 @@ impl SessionStore<'_> {
         limit: u32,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let gone =
             tx.execute(query(PURGE).bind(now.minus(idle).millis()).bind(i64::from(limit))).await?;
         tx.commit().await?;

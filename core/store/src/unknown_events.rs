@@ -103,7 +103,7 @@ impl MessageStore<'_> {
     /// Returns an error when the database fails; nothing of the batch is deleted then.
     #[boxed]
     pub async fn purge_other_events(&self, before: Timestamp) -> Result<usize, StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let gone: Vec<(String,)> =
             tx.fetch_all(query_as(PURGE).bind(before.millis()).bind(BATCH)).await?;
         tx.commit().await?;

@@ -15,15 +15,14 @@ use chatkeep_core::id::MessageId;
 use chatkeep_core::message::MessageType;
 use chatkeep_core::time::Timestamp;
 use chatkeep_http::{
-    HttpError, Path, Query, RequestedRange, requested_range, require_revalidation, set_size,
+    HttpError, Path, Query, RequestedRange, media_body, requested_range, require_revalidation,
+    set_size,
 };
 use chatkeep_services::Services;
 use chatkeep_services::access::{ChannelAccess, Member, ReadMedia};
-use chatkeep_services::media::{MediaFile, MediaListQuery, MediaService};
+use chatkeep_services::media::{MediaFile, MediaListQuery};
 use chatkeep_store::{MediaItem, MediaReason, MediaRecord, MediaStatus};
 use chatkeep_view::pseudonyms::Masked;
-use chatkeep_workers::log_failure;
-use futures_util::TryStreamExt as _;
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 use utoipa::{IntoParams, ToSchema};
@@ -130,14 +129,15 @@ pub(super) async fn file(
     asked: HeaderMap,
 ) -> Result<FileResponse, HttpError> {
     let sent = match services.media.file(&access, &path.message, query.preview).await {
-        Ok(file) => send(&services.media, &file, &asked).await,
+        Ok(file) => send(&services, &access, &file, &asked).await,
         Err(error) => Err(error.into()),
     };
     Ok(FileResponse(sent.unwrap_or_else(Refused::into_response)))
 }
 
 async fn send(
-    media: &MediaService,
+    services: &Services,
+    access: &ChannelAccess<Member, ReadMedia>,
     file: &MediaFile,
     asked: &HeaderMap,
 ) -> Result<Response, Refused> {
@@ -146,9 +146,9 @@ async fn send(
     let mut response = match &wanted {
         RequestedRange::Unchanged => StatusCode::NOT_MODIFIED.into_response(),
         RequestedRange::Unsatisfiable => return Err(Refused::Unsatisfiable(size)),
-        RequestedRange::Whole => Response::new(body(media, file, None).await?),
+        RequestedRange::Whole => Response::new(body(services, access, file, None).await?),
         RequestedRange::Part(part) => {
-            let body = body(media, file, Some(part.clone())).await?;
+            let body = body(services, access, file, Some(part.clone())).await?;
             (StatusCode::PARTIAL_CONTENT, body).into_response()
         }
     };
@@ -165,16 +165,12 @@ async fn send(
 }
 
 async fn body(
-    media: &MediaService,
+    services: &Services,
+    access: &ChannelAccess<Member, ReadMedia>,
     file: &MediaFile,
     part: Option<std::ops::Range<u64>>,
 ) -> Result<Body, HttpError> {
-    let read = media.read(file, part).await?;
-    // The status is out already: all that is left is to break the connection off and to say so.
-    let stream = read.stream.inspect_err(|cause| {
-        log_failure!(error, cause, "sending a media file was interrupted");
-    });
-    Ok(Body::from_stream(stream))
+    Ok(media_body(services.media.read(access, file, part).await?))
 }
 
 /// Returns the name under which a browser saves the file.

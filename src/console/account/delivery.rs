@@ -14,7 +14,7 @@ use chatkeep_view::segment;
 use super::super::Console;
 use super::super::dates::Dates;
 use super::super::error::PageError;
-use super::super::form::{Done, FormErrors, Posted};
+use super::super::form::{Done, FormErrors, SubmittedForm};
 use super::super::frame::{Frame, rendered_as};
 use super::super::labels::size;
 use super::super::sign_in::EmptyForm;
@@ -92,7 +92,7 @@ async fn show(
 pub(super) async fn redeliver(
     State(console): State<Console>,
     Path((webhook, delivery)): Path<(String, String)>,
-    Posted { visitor, .. }: Posted<EmptyForm>,
+    SubmittedForm { visitor, .. }: SubmittedForm<EmptyForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.scoped::<ManageWebhooks>(&console)?;
     let webhook = WebhookId::from(webhook);

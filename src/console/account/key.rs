@@ -19,7 +19,7 @@ use super::super::dates::{NoDay, day_of};
 use super::super::error::PageError;
 use super::super::form::{Done, FormErrors, limit_hint};
 use super::super::frame::{Frame, rendered_as};
-use super::super::once::PostedOnce;
+use super::super::idempotent_form::IdempotentForm;
 use super::super::visitor::{Asked, Visitor};
 use super::reach::{ChatChoice, SentChats, chosen};
 use super::{Section, SectionLink, dates, keys, offered_chats};
@@ -113,11 +113,11 @@ async fn show(
 
 pub(super) async fn create(
     State(console): State<Console>,
-    PostedOnce { visitor, form, once }: PostedOnce<KeyForm>,
+    IdempotentForm { visitor, form, form_key }: IdempotentForm<KeyForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.scoped::<ManageKeys>(&console)?;
     let dates = dates(&console, &visitor).await?;
-    let made = once.run(&console, async {
+    let made = form_key.run(&console, async {
         let errors = match form.draft(dates.zone, visitor.language) {
             Ok(draft) => match console.services.keys.create(&access, draft).await {
                 Ok(issued) => return Ok(keys::shown(issued, &visitor, dates)),

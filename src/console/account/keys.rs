@@ -15,9 +15,9 @@ use serde::Deserialize;
 use super::super::Console;
 use super::super::dates::Dates;
 use super::super::error::PageError;
-use super::super::form::{Done, FormErrors, Posted, Question};
+use super::super::form::{Done, FormErrors, Question, SubmittedForm};
 use super::super::frame::{Frame, rendered};
-use super::super::once::PostedOnce;
+use super::super::idempotent_form::IdempotentForm;
 use super::super::visitor::Visitor;
 use super::secret::{NewSecret, Replacement};
 use super::{
@@ -139,12 +139,12 @@ fn replacement(key: &Key, language: Language) -> Replacement {
 pub(super) async fn replace(
     State(console): State<Console>,
     Path(id): Path<String>,
-    PostedOnce { visitor, form, once }: PostedOnce<OverlapForm>,
+    IdempotentForm { visitor, form, form_key }: IdempotentForm<OverlapForm>,
 ) -> Result<Response, PageError> {
     let key = one(&console, &visitor, id).await?;
     let access = visitor.scoped::<ManageKeys>(&console)?;
     let overlap = form.overlap.parse().map_err(|_| PageError::Input)?;
-    let made = once.run(&console, async {
+    let made = form_key.run(&console, async {
         match console.services.keys.rotate(&access, &key.id, Some(overlap)).await {
             Ok(issued) => Ok(shown(issued, &visitor, dates(&console, &visitor).await?)),
             Err(error) => {
@@ -199,7 +199,7 @@ fn question(key: &Key, language: Language) -> Question {
 pub(super) async fn delete(
     State(console): State<Console>,
     Path(id): Path<String>,
-    Posted { visitor, form }: Posted<Confirmation>,
+    SubmittedForm { visitor, form }: SubmittedForm<Confirmation>,
 ) -> Result<Response, PageError> {
     let key = one(&console, &visitor, id).await?;
     if !form.is_yes() {

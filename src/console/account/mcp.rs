@@ -12,7 +12,7 @@ use chatkeep_view::segment;
 use super::super::Console;
 use super::super::dates::Dates;
 use super::super::error::PageError;
-use super::super::form::{Done, Posted, Question};
+use super::super::form::{Done, Question, SubmittedForm};
 use super::super::frame::{Frame, rendered};
 use super::super::visitor::Visitor;
 use super::{Confirmation, Section, SectionLink, chats, dates, keys, reach};
@@ -152,7 +152,7 @@ fn question(consent: &Consent, language: Language) -> Question {
 pub(super) async fn end(
     State(console): State<Console>,
     Path(id): Path<String>,
-    Posted { visitor, form }: Posted<Confirmation>,
+    SubmittedForm { visitor, form }: SubmittedForm<Confirmation>,
 ) -> Result<Response, PageError> {
     let consent = one(&console, &visitor, &id).await?;
     if !form.is_yes() {

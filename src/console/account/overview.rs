@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::super::Console;
 use super::super::dates::Dates;
 use super::super::error::PageError;
-use super::super::form::{Done, Posted};
+use super::super::form::{Done, SubmittedForm};
 use super::super::frame::{Frame, rendered};
 use super::super::labels::size;
 use super::super::visitor::Visitor;
@@ -109,7 +109,7 @@ pub(super) async fn page(
 
 pub(super) async fn save(
     State(console): State<Console>,
-    Posted { visitor, form }: Posted<AccountForm>,
+    SubmittedForm { visitor, form }: SubmittedForm<AccountForm>,
 ) -> Result<Response, PageError> {
     if form.action == left_chat::UNSUBSCRIBE {
         return left_chat::end(&console, &visitor, &form.chat, form.confirmed == "yes").await;

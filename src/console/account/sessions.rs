@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::super::Console;
 use super::super::dates::Dates;
 use super::super::error::PageError;
-use super::super::form::{Done, Posted};
+use super::super::form::{Done, SubmittedForm};
 use super::super::frame::{Frame, rendered};
 use super::super::visitor::Visitor;
 use super::{Section, SectionLink, dated, dates, refused};
@@ -45,7 +45,7 @@ pub(super) async fn page(
     State(console): State<Console>,
     visitor: Visitor,
 ) -> Result<Response, PageError> {
-    let own = &visitor.visit.as_ref().ok_or(PageError::SignedOut)?.session;
+    let own = &visitor.user_session.as_ref().ok_or(PageError::SignedOut)?.session;
     let sessions = console.services.sessions.of_person(own).await?;
     let dates = dates(&console, &visitor).await?;
     let mut cards: Vec<_> =
@@ -72,9 +72,9 @@ impl SessionCard {
 
 pub(super) async fn end(
     State(console): State<Console>,
-    Posted { visitor, form }: Posted<EndForm>,
+    SubmittedForm { visitor, form }: SubmittedForm<EndForm>,
 ) -> Result<Response, PageError> {
-    let own = visitor.visit.ok_or(PageError::SignedOut)?.session;
+    let own = visitor.user_session.ok_or(PageError::SignedOut)?.session;
     let sessions = &console.services.sessions;
     if form.session == "others" {
         sessions.end_others(&own).await?;

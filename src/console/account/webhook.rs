@@ -13,10 +13,10 @@ use serde::Deserialize;
 
 use super::super::Console;
 use super::super::error::PageError;
-use super::super::form::{Done, FormErrors, Posted, Question};
+use super::super::form::{Done, FormErrors, Question, SubmittedForm};
 use super::super::frame::{Frame, rendered_as};
+use super::super::idempotent_form::IdempotentForm;
 use super::super::labels::zone_note;
-use super::super::once::PostedOnce;
 use super::super::visitor::{Asked, Visitor};
 use super::keys::OverlapForm;
 use super::secret::Replacement;
@@ -98,7 +98,7 @@ async fn show(
 pub(super) async fn act(
     State(console): State<Console>,
     Path(id): Path<String>,
-    Posted { visitor, form }: Posted<ActionForm>,
+    SubmittedForm { visitor, form }: SubmittedForm<ActionForm>,
 ) -> Result<Response, PageError> {
     let webhook = one(&console, &visitor, id).await?;
     let here = webhook_path(&webhook.id);
@@ -151,11 +151,11 @@ fn replacement(webhook: &Webhook, language: Language) -> Replacement {
 pub(super) async fn new_secret(
     State(console): State<Console>,
     Path(id): Path<String>,
-    PostedOnce { visitor, form, once }: PostedOnce<OverlapForm>,
+    IdempotentForm { visitor, form, form_key }: IdempotentForm<OverlapForm>,
 ) -> Result<Response, PageError> {
     let webhook = one(&console, &visitor, id).await?;
     let overlap = form.overlap.parse().map_err(|_| PageError::Input)?;
-    let made = once.run(&console, replaced_secret(&console, &visitor, &webhook, overlap));
+    let made = form_key.run(&console, replaced_secret(&console, &visitor, &webhook, overlap));
     Ok(made.await?.unwrap_or_else(|| Done::ShownBefore.at(&webhook_path(&webhook.id))))
 }
 
@@ -207,7 +207,7 @@ fn question(webhook: &Webhook, language: Language) -> Question {
 pub(super) async fn delete(
     State(console): State<Console>,
     Path(id): Path<String>,
-    Posted { visitor, form }: Posted<Confirmation>,
+    SubmittedForm { visitor, form }: SubmittedForm<Confirmation>,
 ) -> Result<Response, PageError> {
     let webhook = one(&console, &visitor, id).await?;
     if !form.is_yes() {

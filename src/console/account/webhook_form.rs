@@ -16,9 +16,9 @@ use serde::Deserialize;
 
 use super::super::Console;
 use super::super::error::PageError;
-use super::super::form::{Done, FormErrors, Posted, limit_hint};
+use super::super::form::{Done, FormErrors, SubmittedForm, limit_hint};
 use super::super::frame::{Frame, rendered_as};
-use super::super::once::PostedOnce;
+use super::super::idempotent_form::IdempotentForm;
 use super::super::visitor::Visitor;
 use super::reach::{ChatChoice, SentChats, chosen};
 use super::secret::NewSecret;
@@ -151,11 +151,11 @@ async fn show(
 
 pub(super) async fn create(
     State(console): State<Console>,
-    PostedOnce { visitor, form, once }: PostedOnce<WebhookForm>,
+    IdempotentForm { visitor, form, form_key }: IdempotentForm<WebhookForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.scoped::<ManageWebhooks>(&console)?;
     let language = visitor.language;
-    let made = once.run(&console, async {
+    let made = form_key.run(&console, async {
         let errors = match form.draft(language) {
             Ok(draft) => match console.services.webhooks.create(&access, draft).await {
                 Ok(made) => {
@@ -188,7 +188,7 @@ pub(super) fn shown(secret: &str, next: String, notes: Vec<String>, visitor: &Vi
 pub(super) async fn save(
     State(console): State<Console>,
     Path(id): Path<String>,
-    Posted { visitor, form }: Posted<WebhookForm>,
+    SubmittedForm { visitor, form }: SubmittedForm<WebhookForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.scoped::<ManageWebhooks>(&console)?;
     let webhooks = &console.services.webhooks;

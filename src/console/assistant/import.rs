@@ -15,7 +15,7 @@ use serde::Deserialize;
 use super::super::Console;
 use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
-use super::super::form::{Done, FormErrors, Posted, sentence, unbroken};
+use super::super::form::{Done, FormErrors, SubmittedForm, sentence, unbroken};
 use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
@@ -92,7 +92,7 @@ pub(super) async fn page(
 pub(super) async fn take(
     State(console): State<Console>,
     Path(channel): Path<String>,
-    Posted { visitor, form }: Posted<ImportForm>,
+    SubmittedForm { visitor, form }: SubmittedForm<ImportForm>,
 ) -> Result<Response, PageError> {
     let access: SettingsAccess = visitor.channel(&console, &channel).await?;
     let (service, language) = (&console.services.assistant, visitor.language);

@@ -11,9 +11,9 @@ use chatkeep_services::{Defect, FieldPath, ServiceError};
 use super::super::Console;
 use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
-use super::super::form::{Done, FormErrors, Posted, Question};
+use super::super::form::{Done, FormErrors, Question, SubmittedForm};
 use super::super::frame::{Frame, rendered_as};
-use super::super::once::PostedOnce;
+use super::super::idempotent_form::IdempotentForm;
 use super::super::origin::rule_name;
 use super::super::visitor::{Asked, Visitor};
 use super::Section;
@@ -188,7 +188,7 @@ pub(super) async fn add(
     State(console): State<Console>,
     Path(channel): Path<String>,
     Asked(query): Asked<RulesQuery>,
-    PostedOnce { visitor, form, once }: PostedOnce<RuleForm>,
+    IdempotentForm { visitor, form, form_key }: IdempotentForm<RuleForm>,
 ) -> Result<Response, PageError> {
     let access: SettingsAccess = visitor.channel(&console, &channel).await?;
     let (console, visitor, query) = (&console, &visitor, &query);
@@ -198,7 +198,7 @@ pub(super) async fn add(
     }
     // Under the other choice it may be on a later page, or on none.
     let newest = RulesQuery::newest(&rules_path(access.channel()));
-    let added = once.run(console, async {
+    let added = form_key.run(console, async {
         match console.services.assistant.add_rule(&access, form.draft(), None).await {
             Ok(id) => Ok(Done::Added.at(&format!("{newest}#rule-{id}"))),
             Err(error) => desk.refused(error, form).await,
@@ -228,7 +228,7 @@ pub(super) async fn edit(
     State(console): State<Console>,
     Path((channel, rule)): Path<(String, RuleId)>,
     Asked(query): Asked<RulesQuery>,
-    Posted { visitor, form }: Posted<RuleForm>,
+    SubmittedForm { visitor, form }: SubmittedForm<RuleForm>,
 ) -> Result<Response, PageError> {
     let access: SettingsAccess = visitor.channel(&console, &channel).await?;
     if form.action == "delete" {

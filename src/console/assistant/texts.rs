@@ -18,7 +18,7 @@ use serde::Deserialize;
 use super::super::Console;
 use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
-use super::super::form::{Done, FormErrors, Posted, limit_hint, lines, unbroken};
+use super::super::form::{Done, FormErrors, SubmittedForm, limit_hint, lines, unbroken};
 use super::super::frame::{Frame, rendered_as};
 use super::super::labels::initial;
 use super::super::visitor::Visitor;
@@ -97,7 +97,7 @@ pub(crate) async fn page(
 pub(crate) async fn save(
     State(console): State<Console>,
     Path(channel): Path<String>,
-    Posted { visitor, form }: Posted<TextsForm>,
+    SubmittedForm { visitor, form }: SubmittedForm<TextsForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
     let form = form.normalized();
@@ -154,7 +154,7 @@ async fn shown(
     let preview = if form.welcome_text.trim().is_empty() {
         None
     } else {
-        let name = visitor.visit.as_ref().and_then(|visit| visit.name.clone());
+        let name = visitor.user_session.as_ref().and_then(|user_session| user_session.name.clone());
         let service = &console.services.assistant;
         Some(service.welcome_preview(access, &form.welcome_text, name).await?)
     };

@@ -6,7 +6,7 @@ use axum::response::Response;
 use chatkeep_core::assistant::QaMode;
 use chatkeep_i18n::{Language, Value};
 use chatkeep_services::assistant::{
-    ModeTrial, Rehearsal, SettingsAccess, Trial, TrialCandidate, TrialReason,
+    ModeTrial, SettingsAccess, Trial, TrialCandidate, TrialReason, TrialReport,
 };
 use chatkeep_store::ReplySource;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::super::Console;
 use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
-use super::super::form::{FormErrors, Posted, query_of, unbroken};
+use super::super::form::{FormErrors, SubmittedForm, query_of, unbroken};
 use super::super::frame::{Frame, rendered_as};
 use super::super::origin::rule_name;
 use super::super::visitor::{Asked, Visitor};
@@ -91,7 +91,7 @@ pub(super) async fn page(
 pub(super) async fn tried(
     State(console): State<Console>,
     Path(channel): Path<String>,
-    Posted { visitor, form }: Posted<TryForm>,
+    SubmittedForm { visitor, form }: SubmittedForm<TryForm>,
 ) -> Result<Response, PageError> {
     shown(&console, &visitor, &channel, form, true).await
 }
@@ -111,8 +111,8 @@ async fn shown(
     let mut errors = FormErrors::default();
     let mut outcome = None;
     if is_sent || !text.is_empty() {
-        match service.rehearse(&access, text.clone()).await {
-            Ok(rehearsal) => outcome = Some(Outcome::new(rehearsal, (&rules, &text), language)),
+        match service.simulate_modes(&access, text.clone()).await {
+            Ok(report) => outcome = Some(Outcome::new(report, (&rules, &text), language)),
             Err(error) => errors = FormErrors::of(error, language)?,
         }
     }
@@ -129,8 +129,8 @@ async fn shown(
 }
 
 impl Outcome {
-    fn new(rehearsal: Rehearsal, (rules, text): (&str, &str), language: Language) -> Self {
-        let Rehearsal { now, is_on, modes } = rehearsal;
+    fn new(report: TrialReport, (rules, text): (&str, &str), language: Language) -> Self {
+        let TrialReport { now, is_on, modes } = report;
         let Trial { reply, source, rule, mode, .. } = now;
         let key = match source {
             Some(ReplySource::Qa) => "try-now-rule",

@@ -163,18 +163,20 @@ impl RateLimitGate {
         }
     }
 
-    /// Takes a request off the bucket of a secret and off its user's.
+    /// Takes a request off the bucket of a secret and off its user's; off neither if it is refused.
     fn count(&self, class: RequestClass, hash: &[u8; 32], user: &UserId) -> RateDecision {
         let limits = match class {
             RequestClass::Ordinary => &self.ordinary,
             RequestClass::File => &self.files,
         };
-        let own = limits.callers.take_bytes(&[b"secret:", &hash[..]].concat());
+        let secret = [b"secret:", &hash[..]].concat();
+        let own = limits.callers.take_bytes(&secret);
         if !own.allowed {
             return own;
         }
         let all = limits.users.take(&format!("user:{user}"));
         if !all.allowed {
+            limits.callers.give_back_bytes(&secret);
             return all;
         }
         RateDecision { remaining: own.remaining.min(all.remaining), ..own }
@@ -295,6 +297,26 @@ mod tests {
         assert_eq!(granted, BURST * USER);
         let other = UserId::from("U2");
         assert_eq!(request(&gate, "theirs", address(1), Some(&other)), (true, true));
+    }
+
+    #[test]
+    fn what_the_limit_of_a_user_refuses_costs_the_key_nothing() {
+        let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_323_045_678)));
+        let shared: SharedClock = Arc::<ManualClock>::clone(&clock);
+        let config = RateLimitConfig { per_minute: 1, burst: BURST };
+        let (gate, user) = (RateLimitGate::alone(config, &shared), UserId::from("U1"));
+        for key in 0..5 {
+            for _ in 0..BURST {
+                assert!(request(&gate, &format!("key{key}"), address(key), Some(&user)).1);
+            }
+        }
+        let granted = || {
+            let requests = (0..2 * BURST).map(|_| request(&gate, "last", address(9), Some(&user)));
+            requests.filter(|(_, granted)| *granted).count()
+        };
+        assert_eq!(granted(), 0);
+        clock.advance(Duration::from_mins(1));
+        assert_eq!(granted(), 4, "the whole burst of the key");
     }
 
     #[test]

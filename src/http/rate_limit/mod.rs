@@ -9,7 +9,7 @@
 pub mod address;
 mod bucket;
 mod gate;
-mod grant_gossip;
+mod grant_broadcast;
 mod table;
 
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub use address::Address;
 use bucket::Rate;
 pub use bucket::RateDecision;
 pub use gate::{AdmittedRequest, Lookup, RateLimitGate, RequestClass};
-use grant_gossip::PeerId;
+use grant_broadcast::PeerId;
 use table::{CallerHash, Table};
 
 /// Topic of broadcast grants.
@@ -165,8 +165,13 @@ impl Limiter {
     /// Returns a request that was taken of `caller`. Others may have received the grant already;
     /// they charge one too many then.
     fn give_back(&self, caller: &str) {
+        self.give_back_bytes(caller.as_bytes());
+    }
+
+    /// Does the same for a name that is no text.
+    fn give_back_bytes(&self, caller: &[u8]) {
         if let Some(table) = &self.0.table {
-            table.give_back(CallerHash::new(caller.as_bytes()), self.0.clock.now());
+            table.give_back(CallerHash::new(caller), self.0.clock.now());
         }
     }
 
@@ -178,7 +183,7 @@ impl Limiter {
                 () = self.0.urgent.notified() => {}
                 () = stop.cancelled() => {}
             }
-            for message in self.take_gossip() {
+            for message in self.take_messages() {
                 // Grants that cannot be broadcast now are dropped: later, the tokens have been
                 // refilled here, and the others would charge them to a full bucket.
                 if let Err(error) = bus.broadcast(self.0.topic, message).await {
@@ -189,9 +194,11 @@ impl Limiter {
         }
     }
 
-    fn take_gossip(&self) -> Vec<bytes::Bytes> {
+    fn take_messages(&self) -> Vec<bytes::Bytes> {
         match (&self.0.table, self.0.peer) {
-            (Some(table), Some(peer)) => grant_gossip::encode(peer, &table.take_grants()).collect(),
+            (Some(table), Some(peer)) => {
+                grant_broadcast::encode(peer, &table.take_grants()).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -211,7 +218,7 @@ impl Limiter {
     }
 
     fn charge(&self, message: &[u8]) {
-        let (Some(table), Some((peer, grants))) = (&self.0.table, grant_gossip::decode(message))
+        let (Some(table), Some((peer, grants))) = (&self.0.table, grant_broadcast::decode(message))
         else {
             return;
         };

@@ -40,7 +40,7 @@ fn without_a_rate_there_is_no_limit() {
 fn nobody_is_charged_for_what_they_told_themselves() {
     let limiter = Limiter::build(USUAL, TOPIC, clock(), Some([1; 8]));
     assert_eq!(limiter.take("key:a").remaining, 59);
-    let news = limiter.take_gossip();
+    let news = limiter.take_messages();
     assert_eq!(news.len(), 1);
     limiter.charge(&news[0]);
     assert_eq!(limiter.take("key:a").remaining, 58);
@@ -48,7 +48,7 @@ fn nobody_is_charged_for_what_they_told_themselves() {
     other.charge(&news[0]);
     assert_eq!(other.take("key:a").remaining, 58);
     other.charge(b"rubbish");
-    assert!(Limiter::alone(USUAL, clock()).take_gossip().is_empty());
+    assert!(Limiter::alone(USUAL, clock()).take_messages().is_empty());
 }
 
 /// Returns the grants in a minute to a caller of every process `hits` times every 10 ms, with
@@ -65,7 +65,7 @@ fn hammered(config: RateLimitConfig, processes: u8, hits: u32, delay: u32) -> u3
             grants += u32::try_from(granted).unwrap();
         }
         if millis % delay == 0 {
-            let news: Vec<_> = limiters.iter().flat_map(Limiter::take_gossip).collect();
+            let news: Vec<_> = limiters.iter().flat_map(Limiter::take_messages).collect();
             for limiter in &limiters {
                 for message in &news {
                     limiter.charge(message);

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use crate::rate_limit::Address;
 
 /// Minimum time before a connection may be evicted for want of room.
-const CHANCE: Duration = Duration::from_secs(1);
+const GRACE_PERIOD: Duration = Duration::from_secs(1);
 
 /// Reason for ending a connection from this side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,11 +198,11 @@ impl ConnectionEntry {
     /// Returns the eviction rank: the lower, the sooner.
     pub(super) fn rank(&self, now: Instant) -> Option<(u8, Instant)> {
         let state = self.state();
-        let had_its_chance = now.saturating_duration_since(state.since) >= CHANCE;
+        let is_past_grace = now.saturating_duration_since(state.since) >= GRACE_PERIOD;
         let rank = match state.phase {
-            Phase::Head if had_its_chance => 0,
+            Phase::Head if is_past_grace => 0,
             Phase::Idle => 1,
-            Phase::Body if had_its_chance => 2,
+            Phase::Body if is_past_grace => 2,
             Phase::Head => 3,
             Phase::Body | Phase::Busy => return None,
         };
@@ -218,7 +218,7 @@ impl State {
     fn overdue(&self, config: &HttpConfig, now: Instant, stopped: Option<Instant>) -> Option<End> {
         let age = now.saturating_duration_since(self.since);
         // Bytes sent before the stop have a moment to arrive.
-        let stopping = stopped.is_some_and(|at| now.saturating_duration_since(at) >= CHANCE);
+        let stopping = stopped.is_some_and(|at| now.saturating_duration_since(at) >= GRACE_PERIOD);
         match self.phase {
             _ if self.writing.is_too_slow(now) => Some(End::SlowReader),
             Phase::Idle if stopped.is_some() => Some(End::Stop),

@@ -43,7 +43,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Pause after a connection could not be accepted, as when there are too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Time for ended connections to close.
-const FAREWELL: Duration = Duration::from_millis(500);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Serves routes over HTTP/1.1.
 #[derive(Clone, Debug)]
@@ -88,7 +88,7 @@ impl Server {
         warn!(connections = tasks.len(), "requests did not finish in time and are aborted");
         self.connections.end_all();
         // A handler that does not yield cannot be aborted; nobody waits for it.
-        let _ = tokio::time::timeout(FAREWELL, tasks.wait()).await;
+        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, tasks.wait()).await;
     }
 
     async fn accept(&self, listener: TcpListener, tasks: &TaskTracker, stop: &CancellationToken) {

@@ -158,7 +158,7 @@ async fn picture(
     if !PICTURES.contains(&preview.content_type.as_str()) {
         return Ok(None);
     }
-    let bytes = media::read(services, &preview, PICTURE).await?;
+    let bytes = media::read(services, &channel.access, &preview, PICTURE).await?;
     Ok(Some((preview.content_type, bytes.map(|bytes| media::encoded(&bytes)))))
 }
 

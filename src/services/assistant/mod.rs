@@ -42,7 +42,7 @@ pub use rules::{
     KeywordWarning, KeywordWarningKind, ReviewedRules, RuleBook, RuleField, RuleUpdate,
 };
 pub use texts::{FieldText, TextVersions, VersionedText};
-pub use trial::{ModeTrial, Rehearsal, ScoredRule, Trial, TrialCandidate, TrialReason};
+pub use trial::{ModeTrial, ScoredRule, Trial, TrialCandidate, TrialReason, TrialReport};
 
 use history::Examinations;
 

@@ -50,7 +50,7 @@ pub struct ScoredRule {
 
 /// Simulated replies in all modes.
 #[derive(Clone, Debug)]
-pub struct Rehearsal {
+pub struct TrialReport {
     /// Reply under the present settings, cooldowns aside.
     pub now: Trial,
     /// True while the assistant and its questions and answers are switched on.
@@ -117,8 +117,8 @@ pub enum TrialReason {
 /// Maximum bytes of the rules that are compiled for modes that are not in effect.
 const MOST_RULES: usize = 1024 * 1024;
 
-/// Permit of a rehearsal, one at a time: each compiles all rules anew.
-static REHEARSAL: Semaphore = Semaphore::const_new(1);
+/// Permit of a trial in all modes, one at a time: each compiles all rules anew.
+static MODE_TRIALS: Semaphore = Semaphore::const_new(1);
 
 impl AssistantService {
     /// Simulates the reply to a message in all modes; nothing is sent, stored or counted. Where a
@@ -127,17 +127,17 @@ impl AssistantService {
     /// # Errors
     /// [`ServiceError::Invalid`] for a text that is empty or too long.
     #[boxed]
-    pub async fn rehearse(
+    pub async fn simulate_modes(
         &self,
         access: &SettingsAccess,
         message: String,
-    ) -> Result<Rehearsal, ServiceError> {
+    ) -> Result<TrialReport, ServiceError> {
         let now = self.simulate(access, message.clone()).await?;
         let present = self.compiled(access.channel()).await?;
         let source = self.assistants.source(access.channel()).await?;
         let is_on = source.config.enabled && source.config.qa.enabled;
         let is_small = self.rules_size(access).await? <= MOST_RULES;
-        let permit = REHEARSAL.acquire().await.map_err(|_| ServiceError::Unavailable)?;
+        let permit = MODE_TRIALS.acquire().await.map_err(|_| ServiceError::Unavailable)?;
         let mut modes = Vec::new();
         for mode in [QaMode::Keyword, QaMode::Fuzzy, QaMode::Semantic] {
             let is_included = mode.under(source.plan) == mode;
@@ -154,7 +154,7 @@ impl AssistantService {
             modes.push(CALLERS.run(work).await);
         }
         drop(permit);
-        Ok(Rehearsal { now, is_on, modes })
+        Ok(TrialReport { now, is_on, modes })
     }
 
     /// Simulates the reply to a message with that text; nothing is sent, stored or counted.

@@ -24,7 +24,7 @@ const FILE: &str = "snapshot.lock";
 /// Name of the lease: that of the periodic job, which takes it, too.
 pub(super) const LEASE_NAME: &str = "snapshots";
 /// Time that a command waits for another one: longer than a service takes for its ledger.
-const PATIENCE: Duration = Duration::from_secs(45);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(45);
 /// Interval between two attempts to lock.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -46,7 +46,7 @@ impl SnapshotLock {
     /// # Errors
     /// [`SnapshotError::Busy`] when the other one takes longer.
     pub(super) async fn wait(data: &Path) -> Result<Self, SnapshotError> {
-        patient(async || Self::of(data)).await
+        retried_while_busy(async || Self::of(data)).await
     }
 
     /// Locks a file, which is created; `None` while another process has the lock.
@@ -116,7 +116,7 @@ pub(super) async fn leased<T>(
         let taken = store.jobs().take_job_lease(LEASE_NAME, &process, LEASE).await?;
         if taken { Ok(taken_at) } else { Err(SnapshotError::Busy) }
     };
-    let taken_at = patient(take).await?;
+    let taken_at = retried_while_busy(take).await?;
     let done = tokio::select! {
         done = work => done,
         lost = extend_lease(store, LEASE_NAME, &process, taken_at) => Err(match lost {
@@ -131,10 +131,10 @@ pub(super) async fn leased<T>(
 }
 
 /// Repeats `attempt` while another process is busy, for a while.
-async fn patient<T>(
+async fn retried_while_busy<T>(
     attempt: impl AsyncFn() -> Result<T, SnapshotError>,
 ) -> Result<T, SnapshotError> {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + LOCK_TIMEOUT;
     loop {
         match attempt().await {
             Err(SnapshotError::Busy) if Instant::now() < end => sleep(POLL_INTERVAL).await,

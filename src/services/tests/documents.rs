@@ -119,7 +119,7 @@ impl Group {
         assert!(ended.unwrap(), "{end:?}");
     }
 
-    async fn leaves(&self) {
+    pub(super) async fn leaves(&self) {
         self.hands.advance(Duration::from_secs(1));
         let left = PresenceEvidence {
             channel: ChannelRef { id: ChannelId::from(GROUP), kind: ChannelKind::Group },

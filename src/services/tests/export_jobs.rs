@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_blobs::Blobs;
-use chatkeep_core::config::{BlobsKind, S3Config};
 use chatkeep_core::disk::DiskReserve;
 use chatkeep_core::message::MessageChange;
 use chatkeep_i18n::Language;
@@ -38,15 +37,7 @@ impl Exporting {
         let group = Group::new().await;
         say(&group, texts).await;
         group.hands.advance(Duration::from_mins(10));
-        let folder = BlobsKind::Folder(group.folder.path().join("files"));
-        let s3 = S3Config {
-            endpoint: None,
-            region: String::new(),
-            access_key_id: None,
-            secret_access_key: None,
-            path_style: false,
-        };
-        let blobs = Blobs::open(&folder, &s3).unwrap();
+        let blobs = group.files();
         let (store, clock) = (group.store.clone(), Arc::clone(&group.clock));
         let exports = ExportService::new(store.clone(), Tz::UTC, Links::default());
         let service = ExportJobService::new(store, blobs.clone(), clock, exports);

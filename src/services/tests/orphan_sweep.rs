@@ -17,7 +17,7 @@ use super::super::orphan_sweep::OrphanSweeper;
 use super::Group;
 
 /// Time that a change of the database may take: less than the timeout of a deletion.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Returns a bucket of a server at that address.
 pub(super) fn bucket_at(address: SocketAddr) -> Blobs {
@@ -48,7 +48,7 @@ async fn a_deletion_that_hangs_stops_nobody() {
         let user = "U9".into();
         let accounts = group.store.accounts();
         let change = accounts.add_user(&user, None, group.clock.now());
-        timeout(PATIENCE, change).await.expect("the database takes changes").unwrap();
+        timeout(TIMEOUT, change).await.expect("the database takes changes").unwrap();
     };
     let stop = CancellationToken::new();
     tokio::select! {

@@ -65,8 +65,8 @@ impl Group {
         let messages = MessageService::new(store(), Tz::UTC);
         let worker = RemovalWorker::new(store(), clock());
         let deletion = DeletionService::new(store(), clock(), messages, worker);
-        let (seats, links) = (documents::seats(), Links::default());
-        MyDataService::new(store(), clock(), deletion, Tz::UTC, seats, links)
+        let (permits, links) = (documents::permits(), Links::default());
+        MyDataService::new(store(), clock(), deletion, Tz::UTC, permits, links)
     }
 
     /// Stores a message of each of the two.

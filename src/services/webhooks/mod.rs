@@ -6,11 +6,11 @@ mod draft;
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, WebhookId};
 use chatkeep_core::random;
+use chatkeep_core::sha256;
 use chatkeep_core::signing;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{NewWebhook, Store, Webhook, WebhookChanged, WebhookMade, WebhookMaker};
 use secrecy::SecretString;
-use sha2::{Digest as _, Sha256};
 
 pub use deliveries::{DeliveryListQuery, DeliveryWithBody, delivery_id, event_name};
 pub use draft::{WEBHOOK_DESCRIPTION, WebhookDraft, WebhookUpdate};
@@ -209,16 +209,12 @@ impl WebhookService {
 /// Returns the version of what a form of a webhook changes: whether it is on, and its secret, are no
 /// part of it.
 pub fn webhook_version(webhook: &Webhook) -> String {
-    let mut hash = Sha256::new();
     let events = webhook.events.iter().map(|kind| kind.name());
     let channels = webhook.channels.iter().flatten().map(ChannelId::as_str);
     let reach = if webhook.channels.is_some() { "chosen" } else { "all" };
     let texts = [webhook.url.as_str(), webhook.description.as_str(), reach];
-    for part in texts.into_iter().chain(events).chain(channels) {
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part);
-    }
-    hex::encode(&hash.finalize()[..8])
+    let hash = sha256::of_parts(texts.into_iter().chain(events).chain(channels));
+    hex::encode(&hash[..8])
 }
 
 /// Returns true when the webhook's bounds are within the caller's credential; other webhooks are

@@ -1,4 +1,4 @@
-//! Delivery as such, where it takes more than the notifier (`workers/tests/stages/notifier.rs`):
+//! Delivery as such, where it takes more than the notifier (`workers/tests/stages/notifier/mod.rs`):
 //! several of them on a database server, and the official verifiers of signatures.
 
 use std::collections::BTreeSet;

@@ -275,7 +275,6 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
             "chatkeep-store",
             "chatkeep-transfer",
             "chatkeep-view",
-            "chatkeep-workers",
         ],
     ),
     (
@@ -347,3 +346,7 @@ pub(super) const TEST_CRATES: &[(&str, &str)] = &[("chatkeep-workers", "chatkeep
 /// are `Send` ("not general enough").
 pub(super) const UNBOXED: &[(&str, &str)] =
     &[("src/services/snapshots/create.rs", "create"), ("src/services/snapshots/prune.rs", "prune")];
+
+/// Functions of the store that change many rows, and whose names do not say so as `purge_` and
+/// `sweep` do.
+pub(super) const BULK: &[&str] = &["forget_abandoned", "redeliver_since"];

@@ -2,6 +2,7 @@
 //!
 //! Tokens, because comments and strings are none, and because the bodies of macros are.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,16 @@ pub(super) struct Name {
     pub(super) line: usize,
     /// Segments as written, without `use` groups: `use a::{b, c}` are two names.
     pub(super) segments: Vec<String>,
+}
+
+/// A function with a body.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Function {
+    /// Line, from 1.
+    pub(super) line: usize,
+    pub(super) name: String,
+    /// Identifiers in its body.
+    pub(super) words: BTreeSet<String>,
 }
 
 /// A Rust file.
@@ -50,10 +61,25 @@ impl Source {
         found
     }
 
+    /// Returns the functions with a body, wherever they are.
+    pub(super) fn functions(&self) -> Vec<Function> {
+        let mut found = Vec::new();
+        functions(self.tokens.clone(), &mut found);
+        found
+    }
+
     /// Returns the types, traits and aliases that others may see: `pub`, also with a restriction.
     pub(super) fn types(&self) -> Vec<Name> {
         let mut found = Vec::new();
         types(self.tokens.clone(), &mut found);
+        found
+    }
+
+    /// Returns the fields that a derived `Debug` prints although their names are those of secrets
+    /// and their types are texts, each after its type.
+    pub(super) fn printed_secrets(&self) -> Vec<Name> {
+        let mut found = Vec::new();
+        printed_secrets(self.tokens.clone(), &mut found);
         found
     }
 
@@ -197,6 +223,34 @@ fn calls(tokens: TokenStream, found: &mut Vec<Name>) {
     }
 }
 
+fn functions(tokens: TokenStream, found: &mut Vec<Function>) {
+    let trees: Vec<_> = tokens.into_iter().collect();
+    for (at, tree) in trees.iter().enumerate() {
+        match tree {
+            TokenTree::Group(group) => functions(group.stream(), found),
+            TokenTree::Ident(word) if word == "fn" => found.extend(function(&trees[at + 1..])),
+            _ => {}
+        }
+    }
+}
+
+/// Reads the function whose name `trees` begin with; `None` for one without a body, and for the
+/// type of a function.
+fn function(trees: &[TokenTree]) -> Option<Function> {
+    let [TokenTree::Ident(name), rest @ ..] = trees else { return None };
+    let body = rest.iter().find_map(|tree| match tree {
+        TokenTree::Group(body) if body.delimiter() == Delimiter::Brace => Some(Some(body)),
+        TokenTree::Punct(mark) if mark.as_char() == ';' => Some(None),
+        _ => None,
+    })??;
+    let word = |tree: TokenTree| match tree {
+        TokenTree::Ident(word) => Some(word.to_string()),
+        _ => None,
+    };
+    let words = flat(body.stream()).into_iter().filter_map(word).collect();
+    Some(Function { line: name.span().start().line, name: name.to_string(), words })
+}
+
 fn types(tokens: TokenStream, found: &mut Vec<Name>) {
     let trees: Vec<_> = tokens.into_iter().collect();
     for (at, tree) in trees.iter().enumerate() {
@@ -217,6 +271,71 @@ fn types(tokens: TokenStream, found: &mut Vec<Name>) {
             _ => {}
         }
     }
+}
+
+fn printed_secrets(tokens: TokenStream, found: &mut Vec<Name>) {
+    let trees: Vec<_> = tokens.into_iter().collect();
+    for (at, tree) in trees.iter().enumerate() {
+        if let TokenTree::Group(group) = tree {
+            printed_secrets(group.stream(), found);
+        }
+        let [TokenTree::Ident(word), TokenTree::Ident(name), rest @ ..] = &trees[at..] else {
+            continue;
+        };
+        if word == "struct"
+            && derives_debug(&trees[..at])
+            && let Some(TokenTree::Group(fields)) = rest.iter().find(|tree| is_end(tree))
+        {
+            found.extend(secrets_of(fields.stream(), name));
+        }
+    }
+}
+
+/// Returns true for the end of a structure: its fields in braces, or a semicolon.
+fn is_end(tree: &TokenTree) -> bool {
+    match tree {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        TokenTree::Punct(mark) => mark.as_char() == ';',
+        _ => false,
+    }
+}
+
+/// Returns true if the attributes at the end of these trees derive `Debug`.
+fn derives_debug(before: &[TokenTree]) -> bool {
+    let is_of_item = |tree: &&TokenTree| match tree {
+        TokenTree::Group(group) => group.delimiter() != Delimiter::Brace,
+        TokenTree::Punct(mark) => mark.as_char() == '#',
+        TokenTree::Ident(word) => word == "pub",
+        TokenTree::Literal(_) => false,
+    };
+    let derives = |tree: &TokenTree| {
+        let attribute = tree.to_string();
+        attribute.starts_with("[derive") && attribute.contains("Debug")
+    };
+    before.iter().rev().take_while(is_of_item).any(derives)
+}
+
+fn secrets_of(fields: TokenStream, owner: &Ident) -> Vec<Name> {
+    let is_secret = |name: &Ident| {
+        let name = name.to_string();
+        ["secret", "csrf", "nonce", "verifier"].contains(&&*name) || name.ends_with("_secret")
+    };
+    let is_comma =
+        |tree: &TokenTree| matches!(tree, TokenTree::Punct(mark) if mark.as_char() == ',');
+    let is_text =
+        |tree: &TokenTree| matches!(tree, TokenTree::Ident(it) if it == "String" || it == "str");
+    let trees: Vec<_> = fields.into_iter().collect();
+    let field = |field: &[TokenTree]| {
+        let colon =
+            |tree: &TokenTree| matches!(tree, TokenTree::Punct(mark) if mark.as_char() == ':');
+        let at = field.iter().position(colon)?;
+        let TokenTree::Ident(name) = field.get(at.checked_sub(1)?)? else { return None };
+        (is_secret(name) && field[at..].iter().any(is_text)).then(|| Name {
+            line: name.span().start().line,
+            segments: vec![owner.to_string(), name.to_string()],
+        })
+    };
+    trees.split(is_comma).filter_map(field).collect()
 }
 
 fn unboxed(tokens: TokenStream, found: &mut Vec<Name>) {
@@ -315,6 +434,19 @@ mod tests {
     }
 
     #[test]
+    fn functions_are_those_with_a_body() {
+        let text = "
+            trait T { fn a(&self); fn b(x: fn(u8) -> u8) -> u8 { x(1) } }
+            impl S { async fn c(&self) -> [u8; 2] { if d.begin().await { e } } }
+        ";
+        let found = source(text).functions();
+        let names: Vec<_> =
+            found.iter().map(|one| (one.line, one.name.as_str(), one.words.len())).collect();
+        assert_eq!(names, [(2, "b", 1), (3, "c", 5)]);
+        assert!(found[1].words.contains("begin"));
+    }
+
+    #[test]
     fn futures_are_boxed_but_for_generic_functions() {
         let text = "
             pub async fn a(x: u8) -> u8 { x }
@@ -336,6 +468,22 @@ mod tests {
         let names: Vec<_> =
             source(text).unboxed().iter().map(|name| name.segments.concat()).collect();
         assert_eq!(names, ["a", "d"]);
+    }
+
+    #[test]
+    fn secrets_are_printed_by_a_derived_debug() {
+        let text = "
+            #[derive(Clone, Debug)]
+            /// Text.
+            pub struct A<'a> { pub id: u8, /** Text. */ pub(super) secret: Option<&'a str> }
+            #[derive(Debug, FromRow)] struct B { csrf: SecretString, old_secret: String }
+            #[derive(Clone)] struct C { secret: String }
+            #[derive(Debug)] struct D;
+            struct E { nonce: String }
+        ";
+        let names: Vec<_> =
+            source(text).printed_secrets().iter().map(|name| name.segments.join(".")).collect();
+        assert_eq!(names, ["A.secret", "B.old_secret"]);
     }
 
     #[test]

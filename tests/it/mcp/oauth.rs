@@ -383,6 +383,30 @@ async fn what_is_wrong_is_refused_where_it_belongs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_request_may_leave_out_the_address_of_the_code() {
+    let scene = Scene::new(&[]).await;
+    let client = scene.register("Helper", BACK).await;
+    for (back, status) in [
+        (None, StatusCode::OK),
+        (Some("http://127.0.0.1:33418/other"), StatusCode::BAD_REQUEST),
+        (Some(""), StatusCode::BAD_REQUEST),
+    ] {
+        let page = scene.page(&scene.asking(&client, &[])).await;
+        let sent = scene.decide(&page, "allow").await.location().unwrap();
+        let code = parameter(&sent, "code");
+        let mut form = vec![
+            ("grant_type", "authorization_code"),
+            ("client_id", client.as_str()),
+            ("code", code.as_str()),
+            ("code_verifier", VERIFIER),
+        ];
+        form.extend(back.map(|back| ("redirect_uri", back)));
+        let answer = scene.token(&form).await;
+        assert_eq!(answer.status, status, "{back:?}: {}", answer.body);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_unknown_is_led_elsewhere_or_has_an_address_called() {
     let scene = Scene::new(&[("CHATKEEP_LOGIN_ALLOW_PRIVATE_CLIENTS", "true")]).await;
     let foreign = "https://elsewhere.example/";

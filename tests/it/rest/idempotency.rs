@@ -32,6 +32,7 @@ async fn a_repeated_request_gives_the_first_answer() {
     let other = json!({"name": "another", "scopes": ["read:messages"]});
     let other = rest.post("/keys", &other).header("idempotency-key", "k1");
     send(other).await.refused(422, "idempotency_key_reused");
+    send(ask("/keys?unknown=1", "k1")).await.refused(422, "idempotency_key_reused");
     // Another key, another route, another caller: independent.
     assert_eq!(send(ask("/keys", "k2")).await.header("idempotent-replayed"), "");
     let subscribe = under("/backup/subscribe");
@@ -209,4 +210,21 @@ async fn a_failure_that_changed_nothing_frees_its_key() {
     let made = ask().await;
     assert_eq!((made.status.as_u16(), made.header("idempotent-replayed")), (201, ""));
     assert_eq!(ask().await.header("idempotent-replayed"), "true");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_was_interrupted_after_a_change_is_never_run_again() {
+    let rest = Rest::start(&[]).await;
+    let body = json!({"name": "made once", "scopes": ["read:messages"]});
+    let ask = || send(rest.post("/keys", &body).header("idempotency-key", "k1"));
+    ask().await.ok();
+    // As the next process finds it after one that died before it answered.
+    let interrupted = "UPDATE idempotency SET status = NULL, answer = NULL, progress = 2";
+    rest.stack.ground.sql(interrupted).await;
+    for _ in 0..2 {
+        ask().await.refused(409, "request_interrupted");
+    }
+    let listed = send(rest.get("/keys?limit=100")).await.ok();
+    let names = texts(&listed["keys"], "name");
+    assert_eq!(names.iter().filter(|name| *name == "made once").count(), 1);
 }

@@ -5,6 +5,7 @@ mod answers;
 mod bounds;
 mod docs;
 mod earlier_texts;
+mod errors;
 mod events;
 mod exports;
 mod headers;

@@ -14,6 +14,7 @@ on_both!(
     an_access_token_works_until_its_end,
     ending_a_consent_ends_all_of_it,
     people_see_and_take_back_their_own,
+    a_person_has_a_hundred_consents_at_most,
     what_is_over_goes,
 );
 
@@ -179,6 +180,21 @@ async fn people_see_and_take_back_their_own(fixture: Fixture) {
     assert!(!known(&own).await);
     assert!(!fixture.store.oauth().revoke_consent(&own, "grant-c1").await.unwrap());
     assert_eq!(fixture.store.oauth().consents(&own).await.unwrap().len(), 1);
+}
+
+async fn a_person_has_a_hundred_consents_at_most(fixture: Fixture) {
+    for n in 0..100 {
+        consent(&fixture, &format!("c{n}")).await;
+    }
+    exchange(&fixture, "c99", ("a", "r"), 5).await.unwrap();
+    consent(&fixture, "new").await;
+    let user = "U1".into();
+    let kept = fixture.store.oauth().consents(&user).await.unwrap();
+    assert_eq!(kept.len(), 100);
+    let known = async |id| fixture.store.oauth().has_consent(&user, id).await.unwrap();
+    assert!(known("grant-c99").await && known("grant-new").await, "one is used, one is new");
+    assert!(!known("grant-c98").await, "of the same time, the last one");
+    assert!(exchange(&fixture, "c98", ("b", "s"), 5).await.is_none(), "its code went with it");
 }
 
 async fn what_is_over_goes(fixture: Fixture) {

@@ -168,14 +168,14 @@ async fn batches_of_different_channels_stop_nobody(fixture: Fixture) {
 
 async fn whoever_needs_a_channel_alone_gets_it_in_turn(fixture: Fixture) {
     /// Batches after which a writer gives up: nobody who is next waits for so many.
-    const PATIENCE: i64 = 2_000;
+    const MAX_ROUNDS: i64 = 2_000;
     fixture.group("C1", &["U1", "U2"]).await;
     fixture.subscribe("C1", "U1", 5).await;
     let is_done = AtomicBool::new(false);
     let writers = (0..4).map(|writer| {
         let (store, is_done) = (fixture.store.clone(), &is_done);
         async move {
-            for round in 0..PATIENCE {
+            for round in 0..MAX_ROUNDS {
                 if is_done.load(Ordering::Relaxed) {
                     return true;
                 }

@@ -24,7 +24,7 @@ use crate::stages::StageName;
 use crate::supervisor::track;
 
 /// Time for which a delivery waits for the record of its reply, less than a stage has for a call.
-const PATIENCE: Duration = Duration::from_mins(1);
+const RECORD_TIMEOUT: Duration = Duration::from_mins(1);
 /// Time after an event in which the platform may accept the reply token of a redelivery.
 const REDELIVERED_TOKEN: Duration = Duration::from_mins(20);
 /// First pause before a call that did not reach the platform is repeated.
@@ -67,7 +67,7 @@ impl Assistant {
         let reply = GrantedReply { assistant, event, channel, planned };
         let given = reply.give().in_current_span();
         let given = track(&self.tasks, StageName::Assistant.part(), given);
-        match timeout(PATIENCE, given).await {
+        match timeout(RECORD_TIMEOUT, given).await {
             Ok(Ok(Ok(recorded))) => recorded,
             Ok(_) => Err(Unfinished::Retry("a reply was not completed".into())),
             // The task goes on. Whoever handles the event again finds the reply taken.

@@ -48,7 +48,7 @@ const FORWARD_WINDOW: i64 = 15 * 60 * 1_000;
 /// Kind of files that a stage downloads. Where they are not the platform's own, anybody can choose
 /// the server that they come from, and how slow it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lane {
+pub enum MediaOrigin {
     /// The platform's files; others are forwarded.
     Platform,
     /// External files.
@@ -67,23 +67,24 @@ pub struct MediaLimits {
 }
 
 impl MediaLimits {
-    /// Returns the concurrency of a lane: a quarter are external, and each lane has at least one.
-    const fn parallel(self, lane: Lane) -> usize {
+    /// Returns the concurrency for files of an origin: a quarter are external, and each origin has
+    /// at least one.
+    const fn parallel(self, origin: MediaOrigin) -> usize {
         let external =
             if self.parallel < EXTERNAL_DIVISOR { 1 } else { self.parallel / EXTERNAL_DIVISOR };
-        match lane {
-            Lane::External => external,
-            Lane::Platform if self.parallel > external => self.parallel - external,
-            Lane::Platform => 1,
+        match origin {
+            MediaOrigin::External => external,
+            MediaOrigin::Platform if self.parallel > external => self.parallel - external,
+            MediaOrigin::Platform => 1,
         }
     }
 }
 
-/// The media stage: one of its lanes.
+/// The media stage, for files of one origin.
 #[derive(Clone, Debug)]
 pub struct Media {
     /// Kind of files it downloads.
-    pub lane: Lane,
+    pub origin: MediaOrigin,
     /// Bus for forwarded jobs.
     pub bus: Bus,
     /// Store of the wanted files, and their counters.
@@ -124,9 +125,9 @@ impl Stage for Media {
     type Item = MediaJob;
 
     fn name(&self) -> StageName {
-        match self.lane {
-            Lane::Platform => StageName::Media,
-            Lane::External => StageName::ExternalMedia,
+        match self.origin {
+            MediaOrigin::Platform => StageName::Media,
+            MediaOrigin::External => StageName::ExternalMedia,
         }
     }
 
@@ -135,7 +136,7 @@ impl Stage for Media {
     }
 
     fn concurrency(&self) -> usize {
-        self.limits.parallel(self.lane)
+        self.limits.parallel(self.origin)
     }
 
     fn timeout(&self) -> Duration {
@@ -179,7 +180,7 @@ impl Media {
             count(MediaOutcome::Skipped, 0);
             return Ok(());
         }
-        if self.lane == Lane::Platform && item.info.original_url.is_some() {
+        if self.origin == MediaOrigin::Platform && item.info.original_url.is_some() {
             return self.forward(job).await;
         }
         let (bot, platform) = self.platform_of(job).await?;
@@ -202,7 +203,7 @@ impl Media {
         Err(Unfinished::Retry("the file was swept again and again".into()))
     }
 
-    /// Forwards a file to the lane that it belongs to.
+    /// Forwards a file to the stage of files from elsewhere.
     async fn forward(&self, job: &MediaJob) -> Result<(), Unfinished> {
         let job =
             external_media_job(job, &(self.clock.now().millis() / FORWARD_WINDOW).to_string());
@@ -271,14 +272,14 @@ mod tests {
 
     #[test]
     fn files_from_elsewhere_get_a_quarter_and_the_platform_the_rest() {
-        let lanes = |parallel| {
+        let shares_of = |parallel| {
             let speed_window = Duration::from_secs(20);
             let limits = MediaLimits { max_bytes: 1, parallel, speed_window };
-            (limits.parallel(Lane::Platform), limits.parallel(Lane::External))
+            (limits.parallel(MediaOrigin::Platform), limits.parallel(MediaOrigin::External))
         };
         let expected = [(1, (1, 1)), (2, (1, 1)), (3, (2, 1)), (8, (6, 2)), (256, (192, 64))];
-        for (parallel, lanes_of_it) in expected {
-            assert_eq!(lanes(parallel), lanes_of_it, "{parallel}");
+        for (parallel, shares) in expected {
+            assert_eq!(shares_of(parallel), shares, "{parallel}");
         }
     }
 }

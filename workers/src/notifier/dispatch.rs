@@ -65,7 +65,7 @@ impl<B: Bodies> Notifier<B> {
                 log_failure!(warn, error, "cannot lease webhook deliveries");
             }
             if !matches!(started, Ok(1..)) {
-                slots.each.retain(|_, lane| Arc::strong_count(lane) > 1);
+                slots.each.retain(|_, permits| Arc::strong_count(permits) > 1);
                 let wait = tokio::time::timeout(POLL_INTERVAL, wake.notified());
                 stop.run_until_cancelled(wait).await;
             }
@@ -132,8 +132,8 @@ impl<B: Bodies> Notifier<B> {
     ) {
         let (notifier, results) = (Arc::clone(self), results.clone());
         let each = self.settings.parallel_each;
-        let lane = slots.each.entry(delivery.webhook.clone());
-        let each = Arc::clone(lane.or_insert_with(|| Arc::new(Semaphore::new(each))));
+        let entry = slots.each.entry(delivery.webhook.clone());
+        let each = Arc::clone(entry.or_insert_with(|| Arc::new(Semaphore::new(each))));
         let all = Arc::clone(&slots.all);
         let turn = Turn { all, each, stop: stop.clone() };
         // Only this loop takes these permits, and no more than it saw free.

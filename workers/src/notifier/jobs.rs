@@ -27,7 +27,8 @@ impl<B: Bodies> Notifier<B> {
 
 impl<B: Bodies> PeriodicJob for QueueFigures<B> {
     const NAME: &'static str = "delivery_queue_figures";
-    const PERIOD: Duration = Duration::from_secs(5);
+    /// Every pending delivery is counted.
+    const PERIOD: Duration = Duration::from_mins(1);
     const FAILURE: &'static str = "cannot count webhook deliveries";
 
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {

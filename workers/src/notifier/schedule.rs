@@ -7,7 +7,7 @@ use chatkeep_core::time::Timestamp;
 use chatkeep_store::Next;
 
 /// Maximum pause that is accepted from a `Retry-After` header.
-const LONGEST_WISH: Duration = Duration::from_hours(24);
+const MAX_RETRY_AFTER: Duration = Duration::from_hours(24);
 /// Divisor of a pause that gives its maximum jitter, so that simultaneous failures are not retried
 /// simultaneously.
 const JITTER: u32 = 10;
@@ -36,7 +36,7 @@ pub(super) fn retry_after(header: &str, now: Timestamp) -> Option<Timestamp> {
         Ok(seconds) => now.plus(Duration::from_secs(seconds)),
         Err(_) => Timestamp::parse_http(header)?,
     };
-    Some(at.min(now.plus(LONGEST_WISH)))
+    Some(at.min(now.plus(MAX_RETRY_AFTER)))
 }
 
 #[cfg(test)]
@@ -65,14 +65,14 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_only_makes_it_later() {
+    fn a_retry_after_only_makes_it_later() {
         assert_eq!(pause(0, "d", Some(61_000)), Some(60_000));
         assert_eq!(pause(0, "d", Some(2_000)), pause(0, "d", None));
         let now = Timestamp::from_millis(1_767_323_045_000);
         assert_eq!(retry_after(" 120 ", now), Some(now.plus(Duration::from_mins(2))));
         let date = retry_after("Fri, 02 Jan 2026 03:05:05 GMT", now);
         assert_eq!(date, Some(now.plus(Duration::from_mins(1))));
-        assert_eq!(retry_after("99999999999", now), Some(now.plus(LONGEST_WISH)));
+        assert_eq!(retry_after("99999999999", now), Some(now.plus(MAX_RETRY_AFTER)));
         assert_eq!(retry_after("soon", now), None);
     }
 }

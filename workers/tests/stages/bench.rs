@@ -21,7 +21,7 @@ use chatkeep_platform::{Bots, SharedPlatform};
 use chatkeep_store::{MessageFilter, Order, Store, StoredMessage};
 use chatkeep_workers::assistant::{Assistant, Assistants, ReplyPolicy, ReplyTurns, UnsureClaims};
 use chatkeep_workers::backup::Backup;
-use chatkeep_workers::media::{ContentThrottle, Lane, Media, MediaLimits};
+use chatkeep_workers::media::{ContentThrottle, Media, MediaLimits, MediaOrigin};
 use chatkeep_workers::members::Members;
 use chatkeep_workers::tap::Tap;
 use chatkeep_workers::{LONG_WAIT, RecentTraces, Runner, RunnerSettings, Stage, StageName};
@@ -257,10 +257,10 @@ impl Bench {
         }
     }
 
-    pub(crate) fn media(&self, lane: Lane) -> Media {
+    pub(crate) fn media(&self, origin: MediaOrigin) -> Media {
         let clock = Arc::clone(&self.clock) as SharedClock;
         Media {
-            lane,
+            origin,
             bus: self.bus.clone(),
             store: self.store.clone(),
             blobs: self.blobs(),

@@ -7,7 +7,7 @@ use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::{Clock as _, SharedClock};
 use chatkeep_emulator::{Action, Event};
 use chatkeep_workers::StageName;
-use chatkeep_workers::dead_letters::{DeadLetterCare, DeadLetterJob};
+use chatkeep_workers::dead_letters::{DeadLetterCleaner, DeadLetterJob};
 use chatkeep_workers::periodic::PeriodicJob as _;
 use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
@@ -27,9 +27,9 @@ async fn bench() -> (Bench, Group) {
 }
 
 impl Bench {
-    fn care(&self) -> DeadLetterCare {
+    fn cleaner(&self) -> DeadLetterCleaner {
         let clock = Arc::clone(&self.clock) as SharedClock;
-        DeadLetterCare::new(self.store.clone(), self.bus.clone(), clock)
+        DeadLetterCleaner::new(self.store.clone(), self.bus.clone(), clock)
     }
 
     async fn bury(&self, events: &[Event]) {
@@ -61,17 +61,17 @@ async fn a_letter_goes_with_its_message_whichever_is_known_first() {
     let say = |text: &str| bench.say(&group.id, &group.bob, text);
     let (stays, early, late) = (say("stays"), say("early"), say("late"));
     bench.bury(&[stays, early.clone()].concat()).await;
-    let mut care = bench.care();
-    assert_eq!(care.clear().await, Ok(0));
+    let mut cleaner = bench.cleaner();
+    assert_eq!(cleaner.clear().await, Ok(0));
     // Known already when it is taken back.
     bench.take_back(&early).await;
-    assert_eq!(care.clear().await, Ok(1));
+    assert_eq!(cleaner.clear().await, Ok(1));
     assert_eq!(bench.buried().await, ["stays"]);
     // Taken back before the letter is there.
     bench.take_back(&late).await;
-    assert_eq!(care.clear().await, Ok(0));
+    assert_eq!(cleaner.clear().await, Ok(0));
     bench.bury(&late).await;
-    assert_eq!(care.clear().await, Ok(1));
+    assert_eq!(cleaner.clear().await, Ok(1));
     assert_eq!(bench.buried().await, ["stays"]);
     assert!(
         bench.store.messages().retractions(10).await.unwrap().is_empty(),
@@ -99,18 +99,18 @@ async fn a_process_that_starts_later_drops_what_was_taken_back_before() {
 async fn letters_beyond_the_retention_of_their_channel_go_with_the_next_reading() {
     let (bench, group) = bench().await;
     bench.bury(&bench.say(&group.id, &group.bob, "old")).await;
-    let mut care = bench.care();
+    let mut cleaner = bench.cleaner();
     bench
         .store
         .channels()
         .set_retention(&group.channel(), Some(1), &group.ann.as_str().into(), bench.clock.now())
         .await
         .unwrap();
-    assert_eq!(care.clear().await, Ok(0));
+    assert_eq!(cleaner.clear().await, Ok(0));
     bench.clock.advance(Duration::from_hours(25));
     bench.bury(&bench.say(&group.id, &group.bob, "new")).await;
     // All letters are read again every six hours.
-    assert_eq!(care.clear().await, Ok(1));
+    assert_eq!(cleaner.clear().await, Ok(1));
     assert_eq!(bench.buried().await, ["new"]);
 }
 
@@ -119,12 +119,12 @@ async fn a_letter_that_somebody_dropped_meanwhile_is_no_error() {
     let (bench, group) = bench().await;
     let said = bench.say(&group.id, &group.bob, "secret");
     bench.bury(&said).await;
-    let mut care = bench.care();
-    assert_eq!(care.clear().await, Ok(0));
+    let mut cleaner = bench.cleaner();
+    assert_eq!(cleaner.clear().await, Ok(0));
     let letters = bench.dead_letters().await;
     assert!(bench.bus.drop_dead_letter(&letters[0].id).await.unwrap());
     bench.take_back(&said).await;
-    assert_eq!(care.clear().await, Ok(0));
+    assert_eq!(cleaner.clear().await, Ok(0));
     assert!(bench.store.messages().retractions(10).await.unwrap().is_empty());
 }
 
@@ -147,9 +147,9 @@ async fn a_note_is_settled_once_every_letter_was_read() {
     }
     drop(consumer);
     bench.take_back(&said[..1]).await;
-    let mut care = bench.care();
+    let mut cleaner = bench.cleaner();
     for (dropped, notes) in [(1, 1), (0, 0)] {
-        assert_eq!(care.clear().await, Ok(dropped));
+        assert_eq!(cleaner.clear().await, Ok(dropped));
         assert_eq!(bench.store.messages().retractions(10).await.unwrap().len(), notes);
     }
 }
@@ -170,10 +170,10 @@ async fn a_letter_of_a_second_bots_chat_goes_with_its_message() {
     bench.publish_for("other", &said).await;
     backup.drain().await.unwrap();
     assert_eq!(bench.buried().await, ["secret"]);
-    let mut care = bench.care();
-    assert_eq!(care.clear().await, Ok(0));
+    let mut cleaner = bench.cleaner();
+    assert_eq!(cleaner.clear().await, Ok(0));
     bench.publish_for("other", &bench.unsend(&said)).await;
     backup.drain().await.unwrap();
-    assert_eq!(care.clear().await, Ok(1));
+    assert_eq!(cleaner.clear().await, Ok(1));
     assert!(bench.buried().await.is_empty());
 }

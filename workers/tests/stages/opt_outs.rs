@@ -10,8 +10,8 @@ use chatkeep_core::time::{Clock as _, SharedClock, Timestamp};
 use chatkeep_emulator::{Action, Event, Media, Post, Text};
 use chatkeep_store::{Gap, OptOutChange, StoredMessage};
 use chatkeep_workers::StageName;
-use chatkeep_workers::dead_letters::DeadLetterCare;
-use chatkeep_workers::media::Lane;
+use chatkeep_workers::dead_letters::DeadLetterCleaner;
+use chatkeep_workers::media::MediaOrigin;
 use proptest::strategy::{Just, Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, json};
@@ -75,7 +75,7 @@ impl Bench {
         self.drain(self.members()).await;
         self.drain(self.assistant()).await;
         self.drain(self.backup()).await;
-        self.drain(self.media(Lane::Platform)).await;
+        self.drain(self.media(MediaOrigin::Platform)).await;
     }
 }
 
@@ -259,8 +259,8 @@ async fn dead_letters_of_theirs_are_dropped() {
     bench.drain(bench.backup()).await;
     assert_eq!(bench.dead_letters().await.len(), 2);
     let clock = Arc::clone(&bench.clock) as SharedClock;
-    let mut care = DeadLetterCare::new(bench.store.clone(), bench.bus.clone(), clock);
-    assert_eq!(care.clear().await, Ok(1));
+    let mut cleaner = DeadLetterCleaner::new(bench.store.clone(), bench.bus.clone(), clock);
+    assert_eq!(cleaner.clear().await, Ok(1));
     let [left] = &bench.dead_letters().await[..] else { panic!("Bob's") };
     assert!(String::from_utf8_lossy(&left.payload).contains(&group.bob));
 }

@@ -218,7 +218,7 @@ impl JobStore<'_> {
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn purge_jobs(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let gone = tx.execute(query(PURGE).bind(before.millis()).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)

@@ -240,7 +240,7 @@ impl ExportStore<'_> {
     /// Returns an error when the database fails; nothing of the batch is deleted then.
     #[boxed]
     pub async fn purge_exports(&self, now: Timestamp) -> Result<usize, StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let begun = now.minus(ABANDONED).millis();
         let expired = query_as(EXPIRED).bind(now.millis()).bind(begun).bind(SWEEP);
         let expired: Vec<DroppedRow> = tx.fetch_all(expired).await?;

@@ -241,7 +241,7 @@ impl ChannelStore<'_> {
         channel: &ChannelId,
         before: Timestamp,
     ) -> Result<u64, StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         lock_ledger(&mut tx, &[channel].into()).await?;
         let gone = match abandoned_at(&mut tx, channel, before).await? {
             Some(_) => forget_activity(&mut tx, channel, before).await?,

@@ -63,7 +63,7 @@ impl KeyStore<'_> {
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn purge_keys(&self, limit: u32, now: Timestamp) -> Result<u64, StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let before = now.minus(RETENTION).millis();
         let gone = tx.execute(query(PURGE).bind(before).bind(i64::from(limit))).await?;
         tx.commit().await?;

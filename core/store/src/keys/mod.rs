@@ -60,8 +60,8 @@ impl Key {
     }
 }
 
-/// Key to create.
-#[derive(Clone, Debug)]
+/// Key to create. No `Debug`: it holds its secret.
+#[derive(Clone)]
 pub struct NewKey<'a> {
     /// Public id.
     pub id: &'a KeyId,
@@ -83,7 +83,8 @@ pub struct NewKey<'a> {
     pub expires_at: Option<Timestamp>,
 }
 
-#[derive(Debug, sqlx_macros::FromRow)]
+/// No `Debug`: it holds a secret.
+#[derive(sqlx_macros::FromRow)]
 struct KeyRow {
     key_id: String,
     mask: String,

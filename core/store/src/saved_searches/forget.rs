@@ -84,7 +84,7 @@ impl SavedSearchStore<'_> {
         let Some((search,)) = deleted else {
             return Ok(false);
         };
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         if !delete_hits(&mut tx, &search, i64::MAX).await? {
             tx.execute(query(DELETE_SEARCH).bind(&search)).await?;
         }
@@ -98,7 +98,7 @@ impl SavedSearchStore<'_> {
         let Some((search, generation)) = unswept else {
             return Ok(false);
         };
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         if !delete_hits(&mut tx, &search, generation).await? {
             tx.execute(query(SWEPT).bind(&search).bind(generation)).await?;
         }

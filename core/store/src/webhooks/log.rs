@@ -203,7 +203,7 @@ impl WebhookStore<'_> {
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn purge_webhook_deliveries(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         let gone = tx.execute(query(PURGE).bind(before.millis()).bind(SWEEP)).await?;
         tx.commit().await?;
         Ok(gone)

@@ -24,9 +24,14 @@ const REDELIVER: &str = "
     WHERE webhook_id = $1 AND delivery_no = $2 AND NOT (leased = 1 AND due_at > $3)";
 const REDELIVER_FAILED: &str = within!(
     "UPDATE webhook_deliveries SET status = $8, due_at = $7, attempts = 0, leased = 0
-     WHERE",
-    " AND status = $9 AND created_at >= $6"
+     WHERE status = $9 AND delivery_no IN (
+         SELECT delivery_no FROM webhook_deliveries WHERE",
+    " AND status = $9 AND created_at >= $6 AND delivery_no > $10
+         ORDER BY delivery_no LIMIT $11)
+     RETURNING delivery_no"
 );
+/// Batch size of redeliveries.
+const BATCH: i64 = 1_000;
 
 impl WebhookStore<'_> {
     /// Creates a test delivery with that event id; returns its number. `None` when there is no such
@@ -80,10 +85,10 @@ impl WebhookStore<'_> {
     }
 
     /// Queues redeliveries of everything within the bounds that failed and was created since a
-    /// time. Returns their number.
+    /// time, in batches of a thousand. Returns their number.
     ///
     /// # Errors
-    /// Returns an error when the database fails.
+    /// Returns an error when the database fails; the batches before are queued then.
     #[boxed]
     pub async fn redeliver_since(
         &self,
@@ -93,22 +98,45 @@ impl WebhookStore<'_> {
         now: Timestamp,
     ) -> Result<u64, StoreError> {
         let within = Within::of(bounds)?;
-        let mut tx = self.store.db.begin().await?;
-        let again = tx
-            .execute(
-                query(REDELIVER_FAILED)
-                    .bind(webhook.as_str())
-                    .bind(within.bound)
-                    .bind(&within.channels)
-                    .bind(&within.events)
-                    .bind(within.from)
-                    .bind(since.millis())
-                    .bind(now.millis())
-                    .bind(DeliveryStatus::Pending.name())
-                    .bind(DeliveryStatus::Failed.name()),
-            )
-            .await?;
-        tx.commit().await?;
-        Ok(again)
+        let (mut after, mut again) = (0_i64, 0_u64);
+        loop {
+            let mut tx = self.store.db.begin_bulk().await?;
+            let batch: Vec<(i64,)> = tx
+                .fetch_all(
+                    query_as(REDELIVER_FAILED)
+                        .bind(webhook.as_str())
+                        .bind(within.bound)
+                        .bind(&within.channels)
+                        .bind(&within.events)
+                        .bind(within.from)
+                        .bind(since.millis())
+                        .bind(now.millis())
+                        .bind(DeliveryStatus::Pending.name())
+                        .bind(DeliveryStatus::Failed.name())
+                        .bind(after)
+                        .bind(BATCH),
+                )
+                .await?;
+            tx.commit().await?;
+            again += batch.len() as u64;
+            // Those that fail again meanwhile are not queued twice.
+            match batch.into_iter().max() {
+                Some((last,)) => after = last,
+                None => return Ok(again),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+
+    #[tokio::test]
+    async fn a_batch_reads_failed_deliveries_alone() {
+        let steps = plan(REDELIVER_FAILED).await.join("\n");
+        let index = "webhook_deliveries_by_status (webhook_id=? AND status=? AND delivery_no>?)";
+        assert!(steps.contains(index) && !steps.contains("TEMP B-TREE"), "{steps}");
     }
 }

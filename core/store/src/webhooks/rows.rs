@@ -145,7 +145,8 @@ impl EventRef {
     }
 }
 
-#[derive(Debug, sqlx_macros::FromRow)]
+/// No `Debug`: it holds secrets.
+#[derive(sqlx_macros::FromRow)]
 pub(super) struct WebhookRow {
     webhook_id: String,
     user_id: String,
@@ -170,8 +171,8 @@ pub(super) struct WebhookRow {
     pseudonym_secret: Option<String>,
 }
 
-/// Columns of a webhook that hold its bounds.
-#[derive(Debug, Default)]
+/// Columns of a webhook that hold its bounds. No `Debug`: one of them is a secret.
+#[derive(Default)]
 pub(super) struct BoundsColumns {
     pub(super) scopes: String,
     pub(super) channels: Option<String>,

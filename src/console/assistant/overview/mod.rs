@@ -20,7 +20,7 @@ use self::choices::{Choices, Switch, cooldowns, matches, modes, scopes, strictne
 use super::super::Console;
 use super::super::channel::{Heading, Tab, TabLink};
 use super::super::error::PageError;
-use super::super::form::{Done, FormErrors, Posted};
+use super::super::form::{Done, FormErrors, SubmittedForm};
 use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
@@ -96,7 +96,7 @@ pub(crate) async fn page(
 pub(crate) async fn save(
     State(console): State<Console>,
     Path(channel): Path<String>,
-    Posted { visitor, form }: Posted<OverviewForm>,
+    SubmittedForm { visitor, form }: SubmittedForm<OverviewForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
     let path = chatkeep_view::channel_path(access.channel());

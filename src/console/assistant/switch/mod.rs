@@ -21,7 +21,7 @@ use self::view::{SwitchResult, View};
 use super::super::Console;
 use super::super::channel::{Heading, Tab, TabLink, dates};
 use super::super::error::PageError;
-use super::super::form::{Done, FormErrors, Posted};
+use super::super::form::{Done, FormErrors, SubmittedForm};
 use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
@@ -91,7 +91,7 @@ pub(crate) async fn page(
 pub(crate) async fn switch(
     State(console): State<Console>,
     Path(channel): Path<String>,
-    Posted { visitor, form }: Posted<SwitchForm>,
+    SubmittedForm { visitor, form }: SubmittedForm<SwitchForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
     let qa = QaChange {

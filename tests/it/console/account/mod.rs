@@ -1,8 +1,8 @@
 //! The visitor's own account: who opens its pages, what its forms do, and where secrets are shown.
 
+mod idempotent_form;
 mod journeys;
 mod keys;
-mod once;
 mod webhooks;
 
 use chatkeep_core::id::{ChannelId, SessionId, UserId};

@@ -38,7 +38,7 @@ on_both!(
 /// Time for which something is seen not to happen.
 const MOMENT: Duration = Duration::from_millis(300);
 /// Time that a change may take which nothing holds up; SQLite's writer is waited for much longer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Ends every lease.
 const LEASES_END: &str = "UPDATE blob_orphans SET since = -1 WHERE since < 0";
 
@@ -82,7 +82,7 @@ async fn a_sweep_under_way_stops_nobody_else(fixture: Fixture) {
     let sweep = begun(&fixture).await;
     assert_eq!(sweep.blobs(), [blob('a')]);
     let message = [said("C1", "m", 10, "x")];
-    let kept = timeout(PATIENCE, fixture.keep(&message, 20)).await;
+    let kept = timeout(TIMEOUT, fixture.keep(&message, 20)).await;
     assert_eq!(kept, Ok(vec![IngestOutcome::Changed]), "the database takes changes");
     let (user, channels) = (UserId::from("U1"), [ChannelId::from("C1")]);
     let reader = FeedReader { user: &user, channels: &channels, not_before: None };

@@ -20,6 +20,7 @@ on_both!(
     who_asks_for_a_pause_gets_it,
     what_an_address_did_says_nothing_about_the_next,
     the_log_is_listed_repeated_and_purged,
+    more_failed_deliveries_than_a_batch_has_are_repeated,
 );
 
 async fn answers_go_with_their_messages(fixture: Fixture) {
@@ -241,4 +242,23 @@ async fn the_log_is_listed_repeated_and_purged(fixture: Fixture) {
     assert_eq!(store.webhooks().purge_webhook_deliveries(at(22)).await.unwrap(), 0);
     assert!(store.webhooks().drop_webhook(&"U1".into(), &id).await.unwrap());
     assert_eq!(fixture.value("SELECT COUNT(*) FROM webhook_deliveries").await, "0");
+}
+
+async fn more_failed_deliveries_than_a_batch_has_are_repeated(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture
+        .run(
+            "WITH RECURSIVE numbers (n) AS (
+                 SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2500)
+             INSERT INTO webhook_deliveries (webhook_id, event_id, type, at, created_at, status)
+             SELECT 'wh_1', 'evt_' || n, 'webhook.test', 20, 20 + n % 2, 'failed' FROM numbers",
+        )
+        .await;
+    let (webhooks, full) = (fixture.store.webhooks(), Bounds::full());
+    let again = webhooks.redeliver_since(&"wh_1".into(), &full, at(21), at(30)).await.unwrap();
+    assert_eq!(again, 1_250);
+    let due = "SELECT COUNT(*) FROM webhook_deliveries WHERE status = 'pending' AND due_at = 30";
+    assert_eq!(fixture.value(due).await, "1250");
+    let again = webhooks.redeliver_since(&"wh_1".into(), &full, at(0), at(31)).await.unwrap();
+    assert_eq!(again, 1_250, "the others");
 }

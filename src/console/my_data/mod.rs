@@ -17,7 +17,7 @@ use serde::Deserialize;
 use super::Console;
 use super::channel::Heading;
 use super::error::PageError;
-use super::form::{Done, FormErrors, Posted};
+use super::form::{Done, FormErrors, SubmittedForm};
 use super::frame::{Frame, rendered, rendered_as};
 use super::people::agrees;
 use super::visitor::{Asked, Visitor};
@@ -72,7 +72,7 @@ pub(super) async fn list(
 
 pub(super) async fn change_all(
     State(console): State<Console>,
-    Posted { visitor, form }: Posted<MyDataForm>,
+    SubmittedForm { visitor, form }: SubmittedForm<MyDataForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.scoped::<WriteBackup>(&console)?;
     let service = &console.services.my_data;
@@ -112,7 +112,7 @@ pub(super) async fn one(
 pub(super) async fn change(
     State(console): State<Console>,
     Path(channel): Path<String>,
-    Posted { visitor, form }: Posted<MyDataForm>,
+    SubmittedForm { visitor, form }: SubmittedForm<MyDataForm>,
 ) -> Result<Response, PageError> {
     let access = reaches::<WriteBackup>(&console, &visitor, &channel).await?;
     let (service, path) = (&console.services.my_data, own_path(&access.channel));

@@ -16,7 +16,7 @@ use super::Console;
 use super::channel::{Heading, Tab, dates, is_ownerless};
 use super::dates::Dates;
 use super::error::PageError;
-use super::form::{FormErrors, Posted};
+use super::form::{FormErrors, SubmittedForm};
 use super::frame::{Frame, rendered_as};
 use super::timeline::GapNote;
 use super::visitor::Visitor;
@@ -133,7 +133,7 @@ pub(super) async fn page(
 pub(super) async fn change(
     State(console): State<Console>,
     Path(channel): Path<String>,
-    Posted { visitor, form }: Posted<SettingsForm>,
+    SubmittedForm { visitor, form }: SubmittedForm<SettingsForm>,
 ) -> Result<Response, PageError> {
     let action =
         SettingsAction { console: &console, visitor: &visitor, channel: &channel, form: &form };

@@ -11,10 +11,10 @@ use std::process::Command;
 use serde::Deserialize;
 
 use self::rules::{
-    CRATE_LIBRARIES, CRATES, EXCEPTIONS, HANDLE_USERS, HANDLES, LAYERS, LIBRARIES, Layer,
+    BULK, CRATE_LIBRARIES, CRATES, EXCEPTIONS, HANDLE_USERS, HANDLES, LAYERS, LIBRARIES, Layer,
     PRIVILEGES, STORE_METHODS, TEST_CRATES, UNBOXED,
 };
-use self::source::{Name, ROOT, Source, files};
+use self::source::{Function, Name, ROOT, Source, files};
 
 /// Part of the output of `cargo metadata`.
 #[derive(Deserialize)]
@@ -411,4 +411,47 @@ fn locks_of_a_server_end_with_transactions() {
         found.map(|word| format!("{}: `{word}` is of a session", source.file))
     });
     assert_none(&faults.collect::<Vec<_>>());
+}
+
+/// What derives `Debug` may end up in a line of the log.
+#[test]
+fn secrets_are_not_printed() {
+    let mut faults = Vec::new();
+    for package in packages().iter().filter(|package| package.part().is_none()) {
+        for source in files(&Path::new(&package.manifest_path).with_file_name("src")) {
+            let fault = |Name { line, segments }: Name| {
+                let field = segments.join(".");
+                format!("{}:{line}: `{field}`: `SecretString`, or no `Debug`", source.file)
+            };
+            faults.extend(source.printed_secrets().into_iter().map(fault));
+        }
+    }
+    assert_none(&faults);
+}
+
+/// Batches of rows that nobody waits for: SQLite has one writer, and each of them makes everybody
+/// else wait for it.
+#[test]
+fn sweeps_take_turns() {
+    let is_sweep = |name: &str| {
+        name.starts_with("purge_") || name.starts_with("sweep") || BULK.contains(&name)
+    };
+    let (mut faults, mut bulk) = (Vec::new(), BTreeSet::new());
+    for source in files(&Path::new(ROOT).join("core/store/src")) {
+        for Function { line, name, words } in source.functions() {
+            if is_sweep(&name) && words.contains("begin") {
+                faults.push(format!("{}:{line}: `{name}`: call `begin_bulk`", source.file));
+            }
+            if words.contains("begin_bulk") {
+                bulk.insert(name);
+            }
+        }
+    }
+    assert_none(&faults);
+    let others: Vec<_> = BULK.iter().filter(|name| !bulk.contains(**name)).collect();
+    assert!(
+        others.is_empty(),
+        "BULK in tests/it/layering/rules.rs: {others:?} are other functions"
+    );
+    assert!(bulk.contains("purge_idempotency"), "functions of sweeps have other names: {bulk:?}");
 }

@@ -12,7 +12,7 @@ use chatkeep_core::time::{Clock as _, SharedClock};
 use chatkeep_emulator::{Event, Fault, Media as File, MediaState, Post, Target};
 use chatkeep_store::{MediaRecord, MediaStatus};
 use chatkeep_workers::jobs::media_job;
-use chatkeep_workers::media::{ContentThrottle, Lane, Media, PendingMediaJob};
+use chatkeep_workers::media::{ContentThrottle, Media, MediaOrigin, PendingMediaJob};
 use chatkeep_workers::periodic::PeriodicJob as _;
 use chatkeep_workers::{Stage as _, StageName, Unfinished};
 use futures_util::FutureExt as _;
@@ -47,7 +47,7 @@ async fn request(bench: &Bench, group: &Group, events: &[Event], cause: &str) {
 }
 
 async fn download(bench: &Bench) -> usize {
-    bench.drain(bench.media(Lane::Platform)).await
+    bench.drain(bench.media(MediaOrigin::Platform)).await
 }
 
 async fn record(bench: &Bench, group: &Group, events: &[Event]) -> MediaRecord {
@@ -88,7 +88,7 @@ async fn a_file_is_stored_and_counted_once_however_often_its_job_comes() {
     let sent = send(&bench, &group, pdf()).await;
     let before = bench.counted(&group.channel()).await.0;
     assert!(before > text.0, "the message counts by itself");
-    let stages = (bench.media(Lane::Platform), bench.media(Lane::Platform));
+    let stages = (bench.media(MediaOrigin::Platform), bench.media(MediaOrigin::Platform));
     tokio::join!(bench.drain(stages.0), bench.drain(stages.1));
     for cause in ["again", "and again"] {
         request(&bench, &group, &sent, cause).await;
@@ -110,7 +110,7 @@ async fn wherever_a_process_dies_a_file_is_stored_once() {
         let (mut bench, group) = Bench::with_group().await;
         let sent = [send(&bench, &group, pdf()).await, send(&bench, &group, pdf()).await];
         let before = bench.counted(&group.channel()).await.0;
-        bench.die(bench.media(Lane::Platform), death).await;
+        bench.die(bench.media(MediaOrigin::Platform), death).await;
         download(&bench).await;
         for events in &sent {
             assert_eq!(record(&bench, &group, events).await.status, MediaStatus::Stored);
@@ -155,7 +155,9 @@ async fn a_file_that_cannot_be_had_says_why() {
     for (post, expected, reason) in cases {
         let sent = send(&bench, &group, post).await;
         download(&bench).await;
-        bench.drain(Media { external: external.clone(), ..bench.media(Lane::External) }).await;
+        bench
+            .drain(Media { external: external.clone(), ..bench.media(MediaOrigin::External) })
+            .await;
         assert_eq!(status(&bench, &group, &sent).await, why(expected, reason));
         assert_eq!(record(&bench, &group, &sent).await.bytes, 0);
     }
@@ -223,7 +225,7 @@ fn film() -> Post {
 /// Downloads what waits, through all pauses and attempts. `meanwhile` is called again and again.
 async fn download_through(bench: &Bench, mut meanwhile: impl FnMut()) {
     while bench.backlog(StageName::Media).await > 0 {
-        let runner = bench.runner(bench.media(Lane::Platform));
+        let runner = bench.runner(bench.media(MediaOrigin::Platform));
         let running = tokio::spawn(async move { runner.drain().await });
         until("the attempt is over", async || {
             meanwhile();
@@ -296,7 +298,7 @@ async fn a_video_in_preparation_makes_way_and_is_stored_when_it_is_ready() {
     let (bench, group) = Bench::with_group().await;
     let film = File { state: MediaState::ReadyAfter(60_000), ..File::new("video/mp4", vec![7; 9]) };
     let sent = send(&bench, &group, Post::Video(film, 1)).await;
-    let runner = bench.runner(bench.media(Lane::Platform));
+    let runner = bench.runner(bench.media(MediaOrigin::Platform));
     let running = tokio::spawn(async move { runner.drain().await });
     until("it makes way", async || {
         skip(Duration::from_millis(500)).await;
@@ -316,7 +318,7 @@ async fn a_platform_that_asks_to_wait_pauses_all_workers_and_uses_up_no_attempts
     let (bench, group) = Bench::with_group().await;
     bench.line.fail_next(Target::Content, 1, Fault::Status { status: 429, retry_after: Some(90) });
     let sent = [send(&bench, &group, pdf()).await, send(&bench, &group, pdf()).await];
-    let runner = bench.runner(bench.media(Lane::Platform));
+    let runner = bench.runner(bench.media(MediaOrigin::Platform));
     let running = tokio::spawn(async move { runner.drain().await });
     until("both are stored", async || {
         bench.clock.advance(Duration::from_secs(1));
@@ -357,7 +359,7 @@ async fn a_refused_token_loses_no_file() {
 }
 
 #[tokio::test]
-async fn external_files_have_a_lane_of_their_own() {
+async fn external_files_have_a_stage_of_their_own() {
     let ((bench, group), sink) = (Bench::with_group().await, Sink::start().await);
     sink.answer("/good.pdf", Reply::Bytes(PDF.to_vec()));
     sink.status("/gone.pdf", 404);
@@ -376,7 +378,7 @@ async fn external_files_have_a_lane_of_their_own() {
     for (path, expected) in cases {
         let sent = send(&bench, &group, file(path)).await;
         assert_eq!((download(&bench).await, sink.at(path).len()), (1, 0), "it is passed on");
-        assert_eq!(bench.drain(bench.media(Lane::External)).await, 1);
+        assert_eq!(bench.drain(bench.media(MediaOrigin::External)).await, 1);
         assert_eq!(status(&bench, &group, &sent).await, expected, "{path}");
         assert!(!sink.at(path).is_empty());
     }
@@ -384,7 +386,7 @@ async fn external_files_have_a_lane_of_their_own() {
     let sent = send(&bench, &group, file("/down.pdf")).await;
     download(&bench).await;
     for pause in [1, 2, 4, 8] {
-        assert_eq!(bench.drain(bench.media(Lane::External)).await, 1);
+        assert_eq!(bench.drain(bench.media(MediaOrigin::External)).await, 1);
         bench.clock.advance(Duration::from_secs(pause));
     }
     assert_eq!(status(&bench, &group, &sent).await, why(MediaStatus::Failed, "refused"));
@@ -412,7 +414,7 @@ async fn a_file_that_comes_while_backup_is_paused_is_skipped() {
 async fn files_wait_while_the_disk_is_low_or_has_no_room_for_them() {
     let (bench, group) = Bench::with_group().await;
     let sent = send(&bench, &group, pdf()).await;
-    let stage = bench.media(Lane::Platform);
+    let stage = bench.media(MediaOrigin::Platform);
     let job = media_job(group.channel(), message(&sent), Some("main".to_owned()), "x");
     let job = [stage.decode(&job.payload).unwrap()];
     bench.disk.record(DISK_RESERVE - 1);

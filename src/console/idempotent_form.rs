@@ -15,31 +15,31 @@ use url::form_urlencoded;
 
 use super::Console;
 use super::error::PageError;
-use super::form::{Posted, PostedBody};
+use super::form::{SubmittedBody, SubmittedForm};
 use super::visitor::Visitor;
 
 /// Name of the field with the id of a page's form.
 const FIELD: &str = "form";
 
 /// Form that makes something, as a signed-in person sent it.
-pub(super) struct PostedOnce<T> {
+pub(super) struct IdempotentForm<T> {
     pub(super) visitor: Visitor,
     pub(super) form: T,
-    pub(super) once: Once,
+    pub(super) form_key: FormKey,
 }
 
 /// Key by which the same form is known again; `None` for a page of an earlier version.
 #[derive(Debug)]
-pub(super) struct Once(Option<IdempotencyKey>);
+pub(super) struct FormKey(Option<IdempotencyKey>);
 
-impl<T: DeserializeOwned> FromRequest<Console> for PostedOnce<T> {
+impl<T: DeserializeOwned> FromRequest<Console> for IdempotentForm<T> {
     type Rejection = PageError;
 
     async fn from_request(request: Request, console: &Console) -> Result<Self, PageError> {
-        let sent = PostedBody::read(request, console).await?;
-        let once = Once::of(&sent);
-        let Posted { visitor, form } = sent.parsed()?;
-        Ok(Self { visitor, form, once })
+        let sent = SubmittedBody::read(request, console).await?;
+        let form_key = FormKey::of(&sent);
+        let SubmittedForm { visitor, form } = sent.parsed()?;
+        Ok(Self { visitor, form, form_key })
     }
 }
 
@@ -48,8 +48,8 @@ pub(super) fn form_id() -> String {
     hex::encode(random::bytes::<16>())
 }
 
-impl Once {
-    fn of(sent: &PostedBody) -> Self {
+impl FormKey {
+    fn of(sent: &SubmittedBody) -> Self {
         let has_id =
             form_urlencoded::parse(&sent.body).any(|(name, id)| name == FIELD && !id.is_empty());
         Self(has_id.then(|| key(&sent.user, sent.visitor.address.path(), &sent.body)))

@@ -1,44 +1,44 @@
-//! Seats: a bounded number of things that go on at the same time, in all and of each user.
+//! Permits for a bounded number of things that go on at the same time, in all and of each user.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chatkeep_core::id::UserId;
 
-/// Seats of all users.
+/// Permits of all users.
 #[derive(Clone, Debug)]
-pub(super) struct Seats {
+pub(super) struct UserPermits {
     taken: Arc<Mutex<HashMap<UserId, usize>>>,
     most: usize,
     most_of_one: usize,
 }
 
-/// A taken seat, free again once it is dropped.
+/// A taken permit, free again once it is dropped.
 #[derive(Debug)]
-pub(super) struct Seat {
+pub(super) struct UserPermit {
     taken: Arc<Mutex<HashMap<UserId, usize>>>,
     user: UserId,
 }
 
-impl Seats {
-    /// Creates `most` seats, of which one user can take `most_of_one`.
+impl UserPermits {
+    /// Creates `most` permits, of which one user can take `most_of_one`.
     pub(super) fn new(most: usize, most_of_one: usize) -> Self {
         Self { taken: Arc::default(), most, most_of_one }
     }
 
-    /// Takes a seat; `None` when the user, or all together, have as many as they may.
-    pub(super) fn take(&self, user: &UserId) -> Option<Seat> {
+    /// Takes a permit; `None` when the user, or all together, have as many as they may.
+    pub(super) fn take(&self, user: &UserId) -> Option<UserPermit> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let own = taken.get(user).copied().unwrap_or_default();
         if own >= self.most_of_one || taken.values().sum::<usize>() >= self.most {
             return None;
         }
         taken.insert(user.clone(), own + 1);
-        Some(Seat { taken: Arc::clone(&self.taken), user: user.clone() })
+        Some(UserPermit { taken: Arc::clone(&self.taken), user: user.clone() })
     }
 }
 
-impl Drop for Seat {
+impl Drop for UserPermit {
     fn drop(&mut self) {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         match taken.get_mut(&self.user) {
@@ -55,17 +55,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_takes_the_seats_of_others() {
-        let seats = Seats::new(3, 2);
+    fn nobody_takes_the_permits_of_others() {
+        let permits = UserPermits::new(3, 2);
         let (ann, bob, cid) = (UserId::from("Ann"), UserId::from("Bob"), UserId::from("Cid"));
-        let (first, second) = (seats.take(&ann), seats.take(&ann));
-        assert!(first.is_some() && second.is_some() && seats.take(&ann).is_none());
-        let third = seats.take(&bob);
-        assert!(third.is_some() && seats.take(&cid).is_none(), "all are taken");
+        let (first, second) = (permits.take(&ann), permits.take(&ann));
+        assert!(first.is_some() && second.is_some() && permits.take(&ann).is_none());
+        let third = permits.take(&bob);
+        assert!(third.is_some() && permits.take(&cid).is_none(), "all are taken");
         drop(first);
-        assert!(seats.take(&cid).is_some());
-        assert!(seats.take(&ann).is_some(), "what was taken and dropped is free");
+        assert!(permits.take(&cid).is_some());
+        assert!(permits.take(&ann).is_some(), "what was taken and dropped is free");
         drop((second, third));
-        assert!(seats.taken.lock().unwrap().is_empty());
+        assert!(permits.taken.lock().unwrap().is_empty());
     }
 }

@@ -4,6 +4,7 @@ mod digest;
 mod documents;
 mod earlier_texts;
 mod export_jobs;
+mod media;
 mod orphan_sweep;
 mod own;
 mod pseudonyms;
@@ -261,9 +262,9 @@ async fn a_trial_knows_the_words_of_the_link() {
     assistant.set_group_rules(&access, Some(text), None).await.unwrap();
     assistant.add_rule(&access, draft("連結"), None).await.unwrap();
     let tried = async |text: &str| {
-        let rehearsal = assistant.rehearse(&access, text.to_owned()).await.unwrap();
-        let reasons: Vec<_> = rehearsal.modes.into_iter().map(|trial| trial.reason).collect();
-        (rehearsal.now.source, reasons)
+        let report = assistant.simulate_modes(&access, text.to_owned()).await.unwrap();
+        let reasons: Vec<_> = report.modes.into_iter().map(|trial| trial.reason).collect();
+        (report.now.source, reasons)
     };
     let link = TrialReason::LinkTrigger("連結".to_owned());
     assert_eq!(tried("連結！").await, (Some(ReplySource::Link), vec![link; 3]));
