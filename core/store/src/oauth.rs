@@ -8,6 +8,7 @@ use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
 
+use super::db::Tx;
 use super::keys::hash;
 use super::oauth_secrets::{
     GrantRow, NewSecret, SECRET, SecretKind, add_secret, add_tokens, drop_grant, once, use_up,
