@@ -115,7 +115,8 @@ pub(crate) fn may_part(before: char, after: char) -> bool {
     if !matches!(after, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}') {
         return !matches!(after, '\u{3099}' | '\u{309a}');
     }
-    let joins_next = matches!(cluster_role(before), Some(ClusterRole::Lead | ClusterRole::Stack));
+    let Some(role) = cluster_role(before) else { return true };
+    let joins_next = matches!(role, ClusterRole::Lead | ClusterRole::Stack);
     let joins_before = matches!(cluster_role(after), Some(ClusterRole::Mark | ClusterRole::Stack));
     !joins_next && !joins_before
 }

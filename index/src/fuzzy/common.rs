@@ -37,8 +37,12 @@ const STRINGS: &str = "請問 嗎 呢 吧 啊 喔 哦 啦 的 了 是 我 你 �
     싶어요 싶은데 저 제 이거 그거 안녕하세요 감사합니다";
 
 /// Words of scripts with spaces by which a question asks.
-const ASKING_WORDS: &str = "what whats which who whos when where wheres why how hows can could does do \
-    did is are any anyone anybody";
+const ASKING_WORDS: &str =
+    "what whats which who whos when where wheres why how hows anyone anybody";
+
+/// Words with which a question begins.
+const ASKING_FIRST: &str =
+    "can could does do did is are was were may will would should any have has";
 
 /// Strings of scripts without spaces, and of Korean, by which a question asks.
 const ASKING_STRINGS: &str = "請問 想問 嗎 呢 什麼 甚麼 怎麼 怎樣 如何 哪 幾 多少 多久 為什麼 誰 可不可以 能不能 有沒有 是不是 \
@@ -70,12 +74,17 @@ static ASKING: LazyLock<(HashSet<&'static str>, Vec<String>)> = LazyLock::new(||
     (ASKING_WORDS.split_whitespace().collect(), strings.collect())
 });
 
+static ASKING_AT_FIRST: LazyLock<HashSet<&'static str>> =
+    LazyLock::new(|| ASKING_FIRST.split_whitespace().collect());
+
 /// Returns whether a text, folded by [`fold_alike`], looks like a question: it has a question mark,
 /// or a word by which questions ask.
 pub(super) fn is_asking(folded: &str) -> bool {
     let (words, strings) = &*ASKING;
+    let mut all = folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     folded.contains('?')
-        || folded.split(|c: char| !c.is_alphanumeric()).any(|word| words.contains(word))
+        || all.clone().next().is_some_and(|word| ASKING_AT_FIRST.contains(word))
+        || all.any(|word| words.contains(word))
         || strings.iter().any(|string| folded.contains(string.as_str()))
 }
 

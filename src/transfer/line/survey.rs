@@ -126,7 +126,10 @@ impl Survey {
     /// such as `Photo` that is not frequent was typed.
     fn has_bare_placeholders(&self) -> bool {
         let is_frequent = self.bare >= MANY && self.bare * RARE >= self.timed;
-        self.bare > 2 * self.bracketed && (self.spaced || is_frequent)
+        // Computers write `2023.01.31`.
+        let is_of_computer =
+            self.spaced || self.form.as_ref().is_some_and(|form| form.matches('.').count() >= 2);
+        self.bare > 2 * self.bracketed && (is_of_computer || is_frequent)
     }
 
     /// Returns a reader for the second pass, with the format and the people in the chat.
