@@ -252,6 +252,22 @@ async fn a_draft_is_tried_on_what_was_said() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_matching_of_keywords_is_tried_on_what_was_said() {
+    let rest = Rest::start(&[]).await;
+    rest.rule(&["hours"], "9-18").await;
+    rest.said("m1", "what are your hours today?").await;
+    rest.said("m2", "hours").await;
+    for (of_channel, answered) in [("exact", 1), ("contains", 2)] {
+        rest.configure(json!({"qa": {"keywordMatch": of_channel}})).await;
+        assert_eq!(rest.backtest(&json!({})).await["answered"], answered, "the channel's");
+        for (tested, answered) in [("exact", 1), ("contains", 2)] {
+            let tested = rest.backtest(&json!({"keywordMatch": tested})).await;
+            assert_eq!(tested["answered"], answered, "{tested}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_long_history_is_looked_at_page_by_page() {
     let rest = Rest::start(&[]).await;
     let texts = ["where do I park?", "good night"];
