@@ -112,6 +112,45 @@ fn texts(cell: &str, delimiter: u8) -> Vec<String> {
     words.filter(|word| !word.is_empty()).collect()
 }
 
+/// Returns the table of a spreadsheet, whose cells are between tabs, for a reader of CSV. A cell that
+/// begins with a quotation mark is a quoted one only if another mark closes it at its end; a
+/// spreadsheet copies others as they are.
+fn requoted(table: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(table.len()), table);
+    while !rest.is_empty() {
+        let quoted = quoted_length(rest);
+        let length = quoted.or_else(|| rest.find(['\t', '\n'])).unwrap_or(rest.len());
+        let (cell, after) = rest.split_at(length);
+        if quoted.is_none() && cell.starts_with('"') {
+            out.extend(["\"", &cell.replace('"', "\"\""), "\""]);
+        } else {
+            out.push_str(cell);
+        }
+        let mut after = after.chars();
+        // The tab or line break behind the cell.
+        out.extend(after.next());
+        rest = after.as_str();
+    }
+    out
+}
+
+/// Returns the length of the quoted cell at the beginning of a table, if there is one: the first
+/// quotation mark in it that is not doubled stands right before a tab or the end of a line.
+fn quoted_length(table: &str) -> Option<usize> {
+    let mut bytes = table.strip_prefix('"')?.bytes().zip(1..).peekable();
+    while let Some((byte, place)) = bytes.next() {
+        if byte != b'"' {
+            continue;
+        }
+        match bytes.peek().map(|(next, _)| *next) {
+            Some(b'"') => bytes.next(),
+            None | Some(b'\t' | b'\n') => return Some(place + 1),
+            Some(_) => return None,
+        };
+    }
+    None
+}
+
 /// Reads a table: from a file, or copied from a spreadsheet, whose cells are between tabs. Without
 /// names of columns these are keywords and answer, or keywords, question and answer.
 pub(super) fn rows(table: &str) -> Result<Vec<ImportRow>, TableFault> {
@@ -119,10 +158,12 @@ pub(super) fn rows(table: &str) -> Result<Vec<ImportRow>, TableFault> {
         return Err(TableFault::NoText);
     }
     let table = table.trim_start_matches(BOM).replace("\r\n", "\n").replace('\r', "\n");
+    let delimiter = delimiter(&table);
+    let table = if delimiter == b'\t' { requoted(&table) } else { table };
     let mut records = ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
-        .delimiter(delimiter(&table))
+        .delimiter(delimiter)
         .from_reader(table.as_bytes())
         .into_records()
         // The text is UTF-8, so nothing else can be wrong with a record.
@@ -339,6 +380,26 @@ mod tests {
 
     fn only(keyword: &str, answer: &str) -> Vec<(Vec<String>, String, String)> {
         vec![(vec![keyword.to_owned()], String::new(), answer.to_owned())]
+    }
+
+    #[test]
+    fn a_quotation_mark_of_a_pasted_cell_is_a_character_unless_it_is_closed() {
+        for (cell, text) in [
+            ("\"abc\" is the password", "\"abc\" is the password"),
+            ("\"half", "\"half"),
+            ("say \"hi\"", "say \"hi\""),
+            ("\"two\nlines, \"\"quoted\"\"\"", "two\nlines, \"quoted\""),
+            ("\"a\tb\"", "a\tb"),
+            ("\"\"\"abc\"\" is it\"", "\"abc\" is it"),
+            ("\"", "\""),
+        ] {
+            let rules = read(&format!("first\t{cell}\nsecond\t\"a\" b\n"));
+            let texts: Vec<_> = rules.iter().map(|(_, _, answer)| answer.as_str()).collect();
+            assert_eq!(texts, [text, "\"a\" b"], "{cell}");
+        }
+        let last = read("x\tone\n\"a\"\"\nb\"\ttwo\nc\t\"last\"");
+        assert_eq!(last[1].0, ["a\"", "b"]);
+        assert_eq!(last[2].2, "last");
     }
 
     #[test]
