@@ -1,6 +1,6 @@
 //! The assistant's rules in the console: forms, two people, tables, trials, permissions.
 
-use chatkeep_core::assistant::{QaMode, Rule, RuleDraft};
+use chatkeep_core::assistant::{KeywordMatch, QaMode, Rule, RuleDraft};
 use chatkeep_core::role::Role;
 use reqwest::StatusCode;
 
@@ -163,10 +163,11 @@ async fn rules_are_sorted_found_and_warned_about() {
     let scene = Scene::new().await;
     add(&scene, "wifi\n密碼", "first", "a").await;
     add(&scene, "ＷＩＦＩ", "second", "b").await;
-    add(&scene, "版規", "third", "c").await;
+    add(&scene, "版規\n？", "third", "c").await;
     let change = |mut config: chatkeep_core::assistant::AssistantConfig, _| -> Result<_, ()> {
         config.rules.enabled = true;
         config.rules.trigger_keywords = vec!["版規".to_owned()];
+        config.qa.keyword_match = KeywordMatch::Contains;
         Ok(config)
     };
     let (group, user) = (GROUP.into(), "Uowner".into());
@@ -177,6 +178,7 @@ async fn rules_are_sorted_found_and_warned_about() {
         "This one answers, because it is the oldest.",
         "also in an older rule, which answers instead",
         "shows the group rules or the link, so this rule does not answer",
+        "“?” is so short that it occurs in messages about anything",
     ] {
         assert_eq!(page.matches(part).count(), 1, "{part}: {page}");
     }

@@ -96,6 +96,13 @@ async fn whoever_saves_a_rule_is_warned() {
     assert_eq!(kept["items"][1]["question"], "When?", "what is left out stays");
     let emptied = json!({"keywords": ["new"], "question": "", "answer": "10-19"});
     assert_eq!(send(rest.put(&path, &emptied)).await.ok()["items"][1]["question"], "");
+
+    assert_eq!(rest.rule(&["？", "ok"], "yes").await["warnings"], json!([]));
+    rest.configure(json!({"qa": {"keywordMatch": "contains"}})).await;
+    let short = rest.rule(&["no?", "1"], "no").await;
+    let id = texts(&short["items"], "id").pop().unwrap();
+    let expected = json!([{"code": "keyword_short", "keyword": "1", "ruleIds": [id]}]);
+    assert_eq!(short["warnings"], expected);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

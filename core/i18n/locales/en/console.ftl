@@ -609,6 +609,7 @@ rules-hits = { $count ->
 rules-warning-first = “{ $word }” is in several rules. This one answers, because it is the oldest.
 rules-warning-later = “{ $word }” is also in an older rule, which answers instead.
 rules-warning-trigger = “{ $word }” shows the group rules or the link, so this rule does not answer it.
+rules-warning-short = “{ $word }” is so short that it occurs in messages about anything, and this rule answers them all.
 rule-new-title = Add a rule
 rule-edit-title = Edit rule
 rule-keywords = Keywords

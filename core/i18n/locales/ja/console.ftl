@@ -546,6 +546,7 @@ rules-hits = { $count ->
 rules-warning-first = 「{ $word }」は複数のルールにあります。一番古いこのルールが答えます。
 rules-warning-later = 「{ $word }」は古いルールにもあり、そちらが答えます。
 rules-warning-trigger = 「{ $word }」ではグループのルールかリンクが返信されるため、このルールは答えません。
+rules-warning-short = 「{ $word }」は短すぎて関係のないメッセージにも含まれ、このルールはそのすべてに答えます。
 rule-new-title = ルールを追加
 rule-edit-title = ルールを編集
 rule-keywords = キーワード

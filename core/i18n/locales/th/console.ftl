@@ -547,6 +547,7 @@ rules-hits = { $count ->
 rules-warning-first = “{ $word }” อยู่ในหลายกฎ กฎนี้เป็นผู้ตอบเพราะเก่าที่สุด
 rules-warning-later = “{ $word }” อยู่ในกฎที่เก่ากว่าด้วย กฎนั้นจะตอบแทน
 rules-warning-trigger = “{ $word }” ใช้เรียกกติกากลุ่มหรือลิงก์ กฎนี้จึงไม่ตอบคำนี้
+rules-warning-short = “{ $word }” สั้นมากจนอยู่ในข้อความที่ไม่เกี่ยวข้องด้วย และกฎนี้จะตอบทุกข้อความเหล่านั้น
 rule-new-title = เพิ่มกฎ
 rule-edit-title = แก้ไขกฎ
 rule-keywords = คีย์เวิร์ด

@@ -547,6 +547,7 @@ rules-hits = { $count ->
 rules-warning-first = 「{ $word }」出現在好幾條規則裡，由這條最早的回答。
 rules-warning-later = 「{ $word }」也在更早的規則裡，會由那一條回答。
 rules-warning-trigger = 「{ $word }」會叫出群組規則或連結，所以這條規則不會回答它。
+rules-warning-short = 「{ $word }」太短，很多不相關的訊息裡也有，這條規則全都會回答。
 rule-new-title = 新增規則
 rule-edit-title = 編輯規則
 rule-keywords = 關鍵字
