@@ -159,6 +159,48 @@ async fn the_second_of_two_people_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_of_other_rules_are_in_nobodys_way() {
+    let scene = Scene::new().await;
+    add(&scene, "wifi", "", "first").await;
+    add(&scene, "hours", "", "9-18").await;
+    let path = async |keyword: &str| {
+        let rules = rules(&scene).await;
+        let rule = rules.iter().find(|rule| rule.keywords[0] == keyword).unwrap();
+        format!("{RULES}/{}", rule.id)
+    };
+    let (wifi, hours) = (path("wifi").await, path("hours").await);
+    let elsewhere = async |answer: &str| {
+        let form = [("keywords", "hours"), ("answer", answer)];
+        assert_eq!(send(&scene, &hours, "Uowner", &form).await.status, StatusCode::SEE_OTHER);
+    };
+    let page = scene.page(&wifi, Some("Uadmin"), "en").await;
+    let (listed, seen) = (version(&page), field(&page.body, "seen").to_owned());
+    let form = |answer: &'static str| {
+        [("keywords", "wifi"), ("answer", answer), ("version", &*listed), ("seen", &*seen)]
+    };
+    elsewhere("10-19").await;
+    let saved = send(&scene, &wifi, "Uadmin", &form("second")).await;
+    assert_eq!(saved.status, StatusCode::SEE_OTHER, "{}", saved.body);
+    let refused = send(&scene, &wifi, "Uadmin", &form("third")).await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "now it is another rule");
+    assert!(refused.body.contains("Somebody else changed this"), "{}", refused.body);
+
+    // Whoever deletes it learns that it is not what it was; what others become is no matter.
+    let delete = [("do", "delete"), ("version", &*listed), ("seen", &*seen)];
+    let asked = send(&scene, &wifi, "Uadmin", &delete).await;
+    assert!(asked.body.contains("Somebody else changed this rule in the meantime."));
+    elsewhere("11-20").await;
+    let (listed, seen) = (version(&asked), field(&asked.body, "seen").to_owned());
+    let delete = [("do", "delete"), ("version", &*listed), ("seen", &*seen)];
+    let again = send(&scene, &wifi, "Uadmin", &delete).await;
+    assert!(!again.body.contains("Somebody else"), "{}", again.body);
+    let confirmed = [delete.as_slice(), &[("confirmed", "yes")]].concat();
+    let deleted = send(&scene, &wifi, "Uadmin", &confirmed).await;
+    assert_eq!(deleted.location(), format!("{RULES}?done=deleted"), "{}", deleted.body);
+    assert_eq!(rules(&scene).await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rules_are_sorted_found_and_warned_about() {
     let scene = Scene::new().await;
     add(&scene, "wifi\n密碼", "first", "a").await;

@@ -634,6 +634,7 @@ rule-answer-hint = The bot writes this into the chat.
 rule-delete = Delete rule
 rule-delete-title = Delete this rule?
 rule-delete-text = The bot will no longer answer “{ $word }” with it. This cannot be undone.
+rule-delete-changed = Somebody else changed this rule in the meantime. The bot will no longer answer “{ $word }” with it. This cannot be undone.
 rule-compare-too-long = This rule is too long to compare. It can be saved all the same.
 rule-present = What is there now
 rule-gone = Somebody else deleted this rule in the meantime. If you save, it is added again.

@@ -571,6 +571,7 @@ rule-answer-hint = ボットがトークに送る文です。
 rule-delete = ルールを削除
 rule-delete-title = このルールを削除しますか？
 rule-delete-text = ボットは「{ $word }」にこのルールで答えなくなります。元には戻せません。
+rule-delete-changed = その間にほかの人がこのルールを変更しました。ボットは「{ $word }」にこのルールで答えなくなります。元には戻せません。
 rule-compare-too-long = このルールは長すぎるため、比較できません。保存はできます。
 rule-present = 現在の内容
 rule-gone = このルールはほかの人が削除しました。保存すると新しく追加されます。

@@ -572,6 +572,7 @@ rule-answer-hint = 機器人會把這段話傳到聊天室。
 rule-delete = 刪除規則
 rule-delete-title = 要刪除這條規則嗎？
 rule-delete-text = 機器人不會再用它回答「{ $word }」。刪除後無法復原。
+rule-delete-changed = 剛才有其他人改過這條規則。機器人不會再用它回答「{ $word }」。刪除後無法復原。
 rule-compare-too-long = 這條規則太長，無法比較，但仍可儲存。
 rule-present = 目前的內容
 rule-gone = 這條規則剛才被別人刪除了。儲存的話會重新新增。
