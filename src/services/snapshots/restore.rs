@@ -126,7 +126,7 @@ impl SnapshotService {
         let store = Store::open_for_scan(&Database::Sqlite, folder).await?;
         store.processes().forget_all().await?;
         store.exports().forget_exports().await?;
-        store.outbox().leave_lost_positions(self.clock.now()).await?;
+        self.leave_what_was_lost(&store).await?;
         let restoration = Restoration { service: self, request, manifest, scratch: &scratch };
         let report = restoration.fill(&store, &blobs, found).await;
         store.close().await;
@@ -159,7 +159,7 @@ impl SnapshotService {
         }
         let store = Store::open_existing(database, Path::new("")).await?;
         store.exports().forget_exports().await?;
-        store.outbox().leave_lost_positions(self.clock.now()).await?;
+        self.leave_what_was_lost(&store).await?;
         let blobs = Blobs::open(blobs, &request.s3)?;
         let scratch = tempfile::tempdir()?;
         self.fetch_part(&manifest, PartName::Ledger, &request.identities, scratch.path()).await?;
@@ -167,6 +167,12 @@ impl SnapshotService {
         let report = restoration.fill(&store, &blobs, found).await;
         store.close().await;
         report
+    }
+
+    /// Prepares a database for what came since its copy was made.
+    async fn leave_what_was_lost(&self, store: &Store) -> Result<(), SnapshotError> {
+        store.outbox().leave_lost_positions(self.clock.now()).await?;
+        Ok(store.processes().leave_lost_events().await?)
     }
 }
 
