@@ -10,7 +10,7 @@ use chatkeep_core::message::{Content, MediaInfo, MessageType};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{MediaFilter, MediaItem, MediaStatus, ReadAction, Store, StoredMessage};
 use chatkeep_view::pseudonyms::Masked;
-use tracing::{debug, warn};
+use tracing::{debug, error, warn};
 
 use super::access::{ChannelAccess, Member, ReadMedia};
 use super::{ServiceError, decode_cursor, encode_cursor};
@@ -56,7 +56,7 @@ pub enum AbsentMedia {
     Expired,
     /// It was erased with its message.
     Erased,
-    /// The record knows of a file that is gone from the media store.
+    /// The record knows of a file that is gone from the media store, or has another size there.
     Missing,
     /// There is a file, and no preview of it.
     NoPreview,
@@ -137,6 +137,9 @@ impl MediaService {
         let file = MediaFile::of(message, preview)?;
         let size = self.blobs.size(&file.blob).await?;
         let size = size.ok_or_else(|| self.missing(&file.blob))?;
+        if !preview && size != file.size {
+            return Err(file.damaged(size));
+        }
         Ok(MediaFile { size, ..file })
     }
 
@@ -164,22 +167,36 @@ impl MediaService {
 }
 
 impl MediaFile {
-    /// Returns a message's file, or its preview, whose size is not known yet.
+    /// Returns a message's file with its recorded size, or its preview, whose size is not recorded.
     fn of(message: StoredMessage, is_preview: bool) -> Result<Self, MediaError> {
         let record = message.media.ok_or(ServiceError::NotFound)?;
         if let Some(absent) = AbsentMedia::of(record.status) {
             return Err(MediaError::Absent(absent));
         }
-        let (name, size) = (message.content.and_then(info).and_then(|info| info.file_name), 0);
+        let name = message.content.and_then(info).and_then(|info| info.file_name);
         let message = message.id;
         if is_preview {
             let preview = record.preview.ok_or(MediaError::Absent(AbsentMedia::NoPreview))?;
-            let (blob, content_type) = (preview.blob, preview.content_type);
+            let (blob, content_type, size) = (preview.blob, preview.content_type, 0);
             return Ok(Self { message, blob, size, content_type, name: None, is_preview });
         }
         let blob = record.blob.ok_or(MediaError::Absent(AbsentMedia::Missing))?;
         let content_type = record.content_type.unwrap_or_default();
+        let size = u64::try_from(record.bytes).unwrap_or_default();
         Ok(Self { message, blob, size, content_type, name, is_preview })
+    }
+
+    /// Answers for a file that has `size` bytes in the media store and is not what was sent.
+    fn damaged(&self, size: u64) -> MediaError {
+        let Self { message: id, blob, size: recorded, .. } = self;
+        error!(
+            %id,
+            %blob,
+            recorded,
+            size,
+            "the file of a message is damaged: it has another size than recorded"
+        );
+        MediaError::Absent(AbsentMedia::Missing)
     }
 }
 

@@ -42,21 +42,27 @@ impl MediaSource for StoredMedia {
         message: &'a StoredMessage,
     ) -> BoxFuture<'a, Result<FileBytes, TransferError>> {
         Box::pin(async move {
-            let failed =
-                |id: String| move |cause| TransferError::Media(id.clone(), Box::new(cause));
-            let failed = failed(message.id.to_string());
-            let Some(blob) = stored(message).and_then(|record| record.blob.as_ref()) else {
+            let found = stored(message).and_then(|record| Some((record, record.blob.as_ref()?)));
+            let Some((record, blob)) = found else {
                 return Ok(futures_util::stream::empty().boxed());
             };
+            let failed = failed(&message.id);
             let read = match self.0.get(blob, None).await {
-                Err(BlobError::NotFound(_)) => {
-                    return Err(TransferError::NoFile(message.id.to_string()));
-                }
-                read => read.map_err(&failed)?,
+                Err(BlobError::NotFound(_)) => None,
+                // One of another size is not what was sent.
+                read => Some(read.map_err(&failed)?)
+                    .filter(|read| u64::try_from(record.bytes) == Ok(read.size)),
             };
+            let read = read.ok_or_else(|| TransferError::NoFile(message.id.to_string()))?;
             Ok(read.stream.map_err(failed).boxed())
         })
     }
+}
+
+/// Returns what makes an error of the media store one about the file of a message.
+fn failed(message: &MessageId) -> impl Fn(BlobError) -> TransferError + Send + Sync + use<> {
+    let message = message.to_string();
+    move |cause| TransferError::Media(message.clone(), Box::new(cause))
 }
 
 /// Returns the name of a message's file of that type in an export.

@@ -17,7 +17,7 @@ const PAGE: u32 = 1_000;
 const MISSING: &str = "missing-files.txt";
 /// Beginning of that list.
 const MISSING_HEADING: &str =
-    "The media store did not have the files of these messages when they were exported:\n";
+    "The media store did not have the whole files of these messages when they were exported:\n";
 
 /// Writer of the files of an export.
 pub(super) struct FileWriter<'a, W> {
@@ -65,7 +65,7 @@ impl<W: FnMut(PackProgress)> FileWriter<'_, W> {
         Ok(())
     }
 
-    /// Leaves out a file that the media store does not have. It is missing, unless its message was
+    /// Leaves out a file that the media store does not have, or not whole. It is missing, unless its message was
     /// erased since the page was read: then it had to go.
     async fn leave_out(&mut self, message: &StoredMessage) -> Result<(), TransferError> {
         let item = self.store.media().get(self.channel, &message.id).await?;

@@ -25,6 +25,7 @@ use zip::ZipArchive;
 use super::home::{Home, START};
 use super::{GROUP, OWNER, on_both};
 use crate::blobs::no_s3;
+use crate::harness::files::holding;
 use crate::stack::Parts;
 use crate::store::{at, change};
 
@@ -32,6 +33,7 @@ on_both!(
     files_come_back_with_their_messages,
     files_without_room_are_counted,
     a_missing_file_is_left_out_and_told,
+    a_file_of_another_size_is_missing,
     damaged_and_missing_files_are_told_and_brought_later,
     a_file_whose_message_is_taken_back_meanwhile_is_not_missing,
 );
@@ -189,6 +191,20 @@ async fn a_missing_file_is_left_out_and_told(parts: Parts) {
     let mut archive = archive(&home);
     archive.by_name("missing-files.txt").unwrap().read_to_string(&mut listed).unwrap();
     assert_eq!((listed, archive.len()), (list, 2));
+}
+
+async fn a_file_of_another_size_is_missing(parts: Parts) {
+    let home = Home::with_messages(parts).await;
+    let id = with_file(&home).await;
+    blobs(&home).identity("m1".to_owned()).await.unwrap();
+    let stored = holding(&home.path("data").join("blobs"), PICTURE).pop().unwrap();
+    std::fs::write(&stored, &PICTURE[..PICTURE.len() - 1]).unwrap();
+    let path = home.path("backup").display().to_string();
+    let ended = home.run(&["export", "--channel", GROUP, "--out", &path]).await.ended(3);
+    assert!(ended.stderr.contains("1 media files are missing"), "{}", ended.stderr);
+    let list = std::fs::read_to_string(home.path("backup").join("missing-files.txt")).unwrap();
+    assert_eq!(list.lines().skip(1).collect::<Vec<_>>(), [id.as_str()]);
+    assert!(!home.path("backup").join("media").exists());
 }
 
 /// Source of files whose message is taken back, and whose blob is swept, before they are opened.
