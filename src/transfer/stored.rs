@@ -27,6 +27,9 @@ const ENDINGS: [(&str, &str); 13] = [
     ("application/pdf", "pdf"),
 ];
 
+/// Media type of previews, which are made here.
+pub(super) const PREVIEW_TYPE: &str = "image/jpeg";
+
 /// Media source over the media store.
 #[derive(Debug)]
 pub struct StoredMedia(pub Blobs);
@@ -57,6 +60,25 @@ impl MediaSource for StoredMedia {
             Ok(read.stream.map_err(failed).boxed())
         })
     }
+
+    fn preview<'a>(
+        &'a self,
+        message: &'a StoredMessage,
+    ) -> BoxFuture<'a, Result<Option<(String, FileBytes)>, TransferError>> {
+        Box::pin(async move {
+            let preview = stored(message).and_then(|record| record.preview.as_ref());
+            let Some(preview) = preview.filter(|preview| preview.content_type == PREVIEW_TYPE)
+            else {
+                return Ok(None);
+            };
+            let failed = failed(&message.id);
+            let read = match self.0.get(&preview.blob, None).await {
+                Err(BlobError::NotFound(_)) => return Ok(None),
+                read => read.map_err(&failed)?,
+            };
+            Ok(Some((preview_name(&message.id), read.stream.map_err(failed).boxed())))
+        })
+    }
 }
 
 /// Returns what makes an error of the media store one about the file of a message.
@@ -70,6 +92,11 @@ pub(super) fn name_of(message: &MessageId, content_type: &str) -> String {
     let kind = media_type(content_type);
     let ending = ENDINGS.iter().find(|(known, _)| *known == kind);
     file_name(message, ending.map_or("", |(_, ending)| ending))
+}
+
+/// Returns the name of the preview of a message's file in an export.
+pub(super) fn preview_name(message: &MessageId) -> String {
+    format!("{}.jpg", file_name(message, "preview"))
 }
 
 fn stored(message: &StoredMessage) -> Option<&MediaRecord> {

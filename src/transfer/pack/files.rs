@@ -52,7 +52,7 @@ impl<W: FnMut(PackProgress)> FileWriter<'_, W> {
         self.list_missing().await
     }
 
-    /// Writes the file of a message, if it has one.
+    /// Writes the file of a message, if it has one, and its preview.
     async fn file(&mut self, message: &StoredMessage) -> Result<(), TransferError> {
         let Some(name) = self.media.name(message) else { return Ok(()) };
         let bytes = match self.media.open(message).await {
@@ -62,6 +62,11 @@ impl<W: FnMut(PackProgress)> FileWriter<'_, W> {
         self.out.start(&format!("{FOLDER}/{name}"), true).await?;
         self.copy(bytes).await?;
         self.done.files += 1;
+        // No import makes it anew.
+        if let Some((name, bytes)) = self.media.preview(message).await? {
+            self.out.start(&format!("{FOLDER}/{name}"), true).await?;
+            self.copy(bytes).await?;
+        }
         Ok(())
     }
 

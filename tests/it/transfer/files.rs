@@ -31,6 +31,7 @@ use crate::store::{at, change};
 
 on_both!(
     files_come_back_with_their_messages,
+    previews_come_back_with_their_files,
     files_without_room_are_counted,
     a_missing_file_is_left_out_and_told,
     a_file_of_another_size_is_missing,
@@ -39,27 +40,37 @@ on_both!(
 );
 
 const PICTURE: &[u8] = b"\xff\xd8\xff\xe0 a picture of the station";
+const PREVIEW: &[u8] = b"\xff\xd8\xff\xe0 the station\xff\xd9";
 
 fn blobs(home: &Home) -> Blobs {
     Blobs::open(&BlobsKind::Folder(home.path("data").join("blobs")), &no_s3()).unwrap()
 }
 
-/// Stores a file for the first picture, as the media worker does.
+/// Stores a file for the first picture, as the media worker does, but without a preview.
 async fn with_file(home: &Home) -> MessageId {
+    with_file_and(home, None).await
+}
+
+/// Stores a file for the first picture, and a preview.
+async fn with_file_and(home: &Home, preview: Option<&'static [u8]>) -> MessageId {
     let messages = home.messages().await;
     let picture = messages.iter().find(|m| m.kind == MessageType::Image && m.content.is_some());
     let (id, store) = (picture.unwrap().id.clone(), home.store().await);
-    let bytes = stream::iter([Ok::<_, Infallible>(Bytes::from_static(PICTURE))]);
-    let claim =
-        async |blob| store.media().claim_blob(blob, SystemClock.now()).await.map_err(Into::into);
-    let put: Result<_, BlobError> = blobs(home).put(bytes, 1 << 20, claim).await;
-    let (stored, claim) = put.unwrap();
-    let media = NewMedia {
-        claim,
-        bytes: i64::try_from(stored.bytes).unwrap(),
-        content_type: "image/jpeg".to_owned(),
-        preview: None,
+    let put = async |content: &'static [u8]| {
+        let bytes = stream::iter([Ok::<_, Infallible>(Bytes::from_static(content))]);
+        let claim = async |blob| {
+            store.media().claim_blob(blob, SystemClock.now()).await.map_err(Into::into)
+        };
+        let put: Result<_, BlobError> = blobs(home).put(bytes, 1 << 20, claim).await;
+        put.unwrap()
     };
+    let (stored, claim) = put(PICTURE).await;
+    let (bytes, content_type) = (i64::try_from(stored.bytes).unwrap(), "image/jpeg".to_owned());
+    let preview = match preview {
+        Some(preview) => Some((put(preview).await.1, content_type.clone())),
+        None => None,
+    };
+    let media = NewMedia { claim, bytes, content_type, preview };
     let kept =
         store.media().store_media(&GROUP.into(), &id, &media, SystemClock.now()).await.unwrap();
     assert_eq!(kept, MediaOutcome::Stored);
@@ -95,6 +106,42 @@ async fn files_come_back_with_their_messages(parts: Parts) {
     let mut inside = Vec::new();
     archive.by_name(&format!("media/{id}.jpg")).unwrap().read_to_end(&mut inside).unwrap();
     assert_eq!(inside, PICTURE);
+}
+
+async fn previews_come_back_with_their_files(parts: Parts) {
+    let from = Home::with_messages(parts).await;
+    let id = with_file_and(&from, Some(PREVIEW)).await;
+    let expected = preview_of(&from, &id).await;
+    assert!(expected.is_some());
+    for out in ["backup", "backup.zip"] {
+        let path = from.path(out).display().to_string();
+        from.run(&["export", "--channel", GROUP, "--out", &path]).await.succeeded();
+        let to = Home::with_user(parts).await;
+        let imported = to.import(&path, &["--user", OWNER]).await.succeeded();
+        assert_eq!(imported.count("files"), 1);
+        assert_eq!(preview_of(&to, &id).await, expected, "{out}");
+    }
+    // What is no whole picture is none, and costs the file nothing.
+    let folder = from.path("backup");
+    let preview = folder.join(format!("media/{id}.preview.jpg"));
+    assert_eq!(std::fs::read(&preview).unwrap(), PREVIEW);
+    for content in [&PREVIEW[..PREVIEW.len() - 1], b"<script>"] {
+        std::fs::write(&preview, content).unwrap();
+        let to = Home::with_user(parts).await;
+        let imported = to.import(&folder.display().to_string(), &["--user", OWNER]).await;
+        assert_eq!(imported.succeeded().count("files"), 1);
+        assert_eq!(preview_of(&to, &id).await, None);
+    }
+}
+
+/// Returns the preview of a message's file, which the media store has.
+async fn preview_of(home: &Home, id: &MessageId) -> Option<BlobId> {
+    let store = home.store().await;
+    let item = store.media().get(&GROUP.into(), id).await.unwrap().unwrap();
+    store.close().await;
+    let preview = item.record.preview?.blob;
+    assert!(blobs(home).size(&preview).await.unwrap().is_some());
+    Some(preview)
 }
 
 async fn files_without_room_are_counted(parts: Parts) {
