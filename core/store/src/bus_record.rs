@@ -66,8 +66,9 @@ impl ProcessStore<'_> {
     }
 
     /// Prepares a restored database for what came since the copy was made, which is lost: once a
-    /// service runs on it, coverage shows an outage, however short it is, from the time before which
-    /// every event was stored. It takes the place of the outage of a service that did not run.
+    /// service runs on it, coverage shows an outage, however short it is, from the time before
+    /// which every event was stored. It takes the place of the outage of a service that did not
+    /// run.
     ///
     /// # Errors
     /// Returns an error when the database fails.

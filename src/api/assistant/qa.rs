@@ -81,9 +81,9 @@ struct RuleWarning {
 
 /// Kind of warning: `keyword_shared` when another rule has the same keyword (the oldest answers),
 /// `keyword_is_trigger` when it is a trigger of the group rules or of the link, which take
-/// precedence, or has one in it where keywords may occur anywhere in a message, `keyword_short` when
-/// they may, and it is a single character or has no letter and no digit: the rule answers every
-/// message that it occurs in.
+/// precedence, or has one in it where keywords may occur anywhere in a message, `keyword_short`
+/// when they may, and it is a single character or has no letter and no digit: the rule answers
+/// every message that it occurs in.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum WarningCode {

@@ -112,8 +112,8 @@ fn texts(cell: &str, delimiter: u8) -> Vec<String> {
     words.filter(|word| !word.is_empty()).collect()
 }
 
-/// Returns the table of a spreadsheet, whose cells are between tabs, for a reader of CSV. A cell that
-/// begins with a quotation mark is a quoted one only if another mark closes it at its end; a
+/// Returns the table of a spreadsheet, whose cells are between tabs, for a reader of CSV. A cell
+/// that begins with a quotation mark is a quoted one only if another mark closes it at its end; a
 /// spreadsheet copies others as they are.
 fn requoted(table: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(table.len()), table);

@@ -70,8 +70,8 @@ impl<W: FnMut(PackProgress)> FileWriter<'_, W> {
         Ok(())
     }
 
-    /// Leaves out a file that the media store does not have, or not whole. It is missing, unless its message was
-    /// erased since the page was read: then it had to go.
+    /// Leaves out a file that the media store does not have, or not whole. It is missing, unless
+    /// its message was erased since the page was read: then it had to go.
     async fn leave_out(&mut self, message: &StoredMessage) -> Result<(), TransferError> {
         let item = self.store.media().get(self.channel, &message.id).await?;
         if item.is_some_and(|item| item.record.status != MediaStatus::Erased) {
