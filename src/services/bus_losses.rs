@@ -1,5 +1,6 @@
-//! Events that the bus has lost after accepting them, those in its dead letters among them: nothing
-//! has them any more, so coverage shows an outage for their time.
+//! Events that the bus has lost after accepting them, those in its dead letters among them, or that
+//! came after the copy from which the database was restored: nothing has them any more, so coverage
+//! shows an outage for their time.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -103,8 +104,8 @@ impl PeriodicJob for BusLosses {
             warn!(
                 from = %known.handled_until,
                 to = %now,
-                "the bus has lost events that it had accepted, or is another one than before: \
-                 coverage shows an outage for the time"
+                "the bus has lost events that it had accepted, or is another one than before, or \
+                 the database was restored: coverage shows an outage for the time"
             );
         }
         Ok(())

@@ -15,7 +15,7 @@ use chatkeep_store::{
 };
 use chatkeep_view::pseudonyms::Masked;
 use futures_util::stream::{BoxStream, StreamExt as _, TryStreamExt as _, try_unfold};
-use tracing::{debug, warn};
+use tracing::{debug, error, warn};
 
 use super::access::{ChannelAccess, Member, ReadMedia};
 use super::documents::DocumentError;
@@ -65,7 +65,7 @@ pub enum AbsentMedia {
     Expired,
     /// It was erased with its message.
     Erased,
-    /// The record knows of a file that is gone from the media store.
+    /// The record knows of a file that is gone from the media store, or has another size there.
     Missing,
     /// There is a file, and no preview of it.
     NoPreview,
@@ -158,6 +158,9 @@ impl MediaService {
         let file = MediaFile::of(message, preview)?;
         let size = self.blobs.size(&file.blob).await?;
         let size = size.ok_or_else(|| self.missing(&file.blob))?;
+        if !preview && size != file.size {
+            return Err(file.damaged(size));
+        }
         Ok(MediaFile { size, ..file })
     }
 
@@ -224,21 +227,22 @@ impl ReadCheck {
 }
 
 impl MediaFile {
-    /// Returns a message's file, or its preview, whose size is not known yet.
+    /// Returns a message's file with its recorded size, or its preview, whose size is not recorded.
     fn of(message: StoredMessage, is_preview: bool) -> Result<Self, MediaError> {
         let record = message.media.ok_or(ServiceError::NotFound)?;
         if let Some(absent) = AbsentMedia::of(record.status) {
             return Err(MediaError::Absent(absent));
         }
-        let (name, size) = (message.content.and_then(info).and_then(|info| info.file_name), 0);
+        let name = message.content.and_then(info).and_then(|info| info.file_name);
         let message = message.id;
         if is_preview {
             let preview = record.preview.ok_or(MediaError::Absent(AbsentMedia::NoPreview))?;
-            let (blob, content_type) = (preview.blob, preview.content_type);
+            let (blob, content_type, size) = (preview.blob, preview.content_type, 0);
             return Ok(Self { message, blob, size, content_type, name: None, is_preview });
         }
         let blob = record.blob.ok_or(MediaError::Absent(AbsentMedia::Missing))?;
         let content_type = record.content_type.unwrap_or_default();
+        let size = u64::try_from(record.bytes).unwrap_or_default();
         Ok(Self { message, blob, size, content_type, name, is_preview })
     }
 
@@ -247,6 +251,19 @@ impl MediaFile {
         let preview = record.preview.as_ref().map(|preview| &preview.blob);
         let held = if self.is_preview { preview } else { record.blob.as_ref() };
         record.status == MediaStatus::Stored && held == Some(&self.blob)
+    }
+
+    /// Answers for a file that has `size` bytes in the media store and is not what was sent.
+    fn damaged(&self, size: u64) -> MediaError {
+        let Self { message: id, blob, size: recorded, .. } = self;
+        error!(
+            %id,
+            %blob,
+            recorded,
+            size,
+            "the file of a message is damaged: it has another size than recorded"
+        );
+        MediaError::Absent(AbsentMedia::Missing)
     }
 }
 

@@ -43,7 +43,7 @@ pub enum TransferError {
     /// A media file could not be read.
     #[error("the media file of message {0} cannot be read")]
     Media(String, #[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The source of media files does not have one that a message refers to.
+    /// The source of media files does not have one that a message refers to, or not whole.
     #[error("the media file of message {0} is missing")]
     NoFile(String),
     /// A file could not be read or written.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use chatkeep_core::id::MessageId;
 use chatkeep_store::StoredMessage;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, ready};
 use futures_util::stream::BoxStream;
 use sha2::{Digest as _, Sha256};
 
@@ -35,6 +35,14 @@ pub trait MediaSource: fmt::Debug + Send + Sync {
         &'a self,
         message: &'a StoredMessage,
     ) -> BoxFuture<'a, Result<FileBytes, TransferError>>;
+
+    /// Returns the name and the bytes of the preview of a message's file; `None` without one.
+    fn preview<'a>(
+        &'a self,
+        _message: &'a StoredMessage,
+    ) -> BoxFuture<'a, Result<Option<(String, FileBytes)>, TransferError>> {
+        Box::pin(ready(Ok(None)))
+    }
 }
 
 /// Links of a page to the files of its messages.

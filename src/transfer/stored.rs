@@ -27,6 +27,9 @@ const ENDINGS: [(&str, &str); 13] = [
     ("application/pdf", "pdf"),
 ];
 
+/// Media type of previews, which are made here.
+pub(super) const PREVIEW_TYPE: &str = "image/jpeg";
+
 /// Media source over the media store.
 #[derive(Debug)]
 pub struct StoredMedia(pub Blobs);
@@ -42,21 +45,46 @@ impl MediaSource for StoredMedia {
         message: &'a StoredMessage,
     ) -> BoxFuture<'a, Result<FileBytes, TransferError>> {
         Box::pin(async move {
-            let failed =
-                |id: String| move |cause| TransferError::Media(id.clone(), Box::new(cause));
-            let failed = failed(message.id.to_string());
-            let Some(blob) = stored(message).and_then(|record| record.blob.as_ref()) else {
+            let found = stored(message).and_then(|record| Some((record, record.blob.as_ref()?)));
+            let Some((record, blob)) = found else {
                 return Ok(futures_util::stream::empty().boxed());
             };
+            let failed = failed(&message.id);
             let read = match self.0.get(blob, None).await {
-                Err(BlobError::NotFound(_)) => {
-                    return Err(TransferError::NoFile(message.id.to_string()));
-                }
-                read => read.map_err(&failed)?,
+                Err(BlobError::NotFound(_)) => None,
+                // One of another size is not what was sent.
+                read => Some(read.map_err(&failed)?)
+                    .filter(|read| u64::try_from(record.bytes) == Ok(read.size)),
             };
+            let read = read.ok_or_else(|| TransferError::NoFile(message.id.to_string()))?;
             Ok(read.stream.map_err(failed).boxed())
         })
     }
+
+    fn preview<'a>(
+        &'a self,
+        message: &'a StoredMessage,
+    ) -> BoxFuture<'a, Result<Option<(String, FileBytes)>, TransferError>> {
+        Box::pin(async move {
+            let preview = stored(message).and_then(|record| record.preview.as_ref());
+            let Some(preview) = preview.filter(|preview| preview.content_type == PREVIEW_TYPE)
+            else {
+                return Ok(None);
+            };
+            let failed = failed(&message.id);
+            let read = match self.0.get(&preview.blob, None).await {
+                Err(BlobError::NotFound(_)) => return Ok(None),
+                read => read.map_err(&failed)?,
+            };
+            Ok(Some((preview_name(&message.id), read.stream.map_err(failed).boxed())))
+        })
+    }
+}
+
+/// Returns what makes an error of the media store one about the file of a message.
+fn failed(message: &MessageId) -> impl Fn(BlobError) -> TransferError + Send + Sync + use<> {
+    let message = message.to_string();
+    move |cause| TransferError::Media(message.clone(), Box::new(cause))
 }
 
 /// Returns the name of a message's file of that type in an export.
@@ -64,6 +92,11 @@ pub(super) fn name_of(message: &MessageId, content_type: &str) -> String {
     let kind = media_type(content_type);
     let ending = ENDINGS.iter().find(|(known, _)| *known == kind);
     file_name(message, ending.map_or("", |(_, ending)| ending))
+}
+
+/// Returns the name of the preview of a message's file in an export.
+pub(super) fn preview_name(message: &MessageId) -> String {
+    format!("{}.jpg", file_name(message, "preview"))
 }
 
 fn stored(message: &StoredMessage) -> Option<&MediaRecord> {

@@ -14,6 +14,7 @@ use reqwest::{Method, Response, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::blobs::no_s3;
+use crate::harness::files::holding;
 use crate::harness::http;
 use crate::harness::s3::S3;
 use crate::harness::wait::until;
@@ -276,6 +277,32 @@ async fn a_file_that_is_not_there_says_why() {
         blobs.size(&regretted.record.blob.clone().unwrap()).await.unwrap().is_none()
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_truncated_file_is_missing() {
+    const CONTENT: &[u8] = b"the whole of the film";
+    let scene = Scene::embedded().await;
+    let id = scene.send("film.mp4").await;
+    scene.stored(&id, "video/mp4", CONTENT).await;
+    assert_eq!(scene.get(&id, &[]).await.status(), StatusCode::OK);
+    let file = holding(&scene.stack.ground.folder.path().join("blobs"), CONTENT).pop().unwrap();
+    std::fs::write(&file, &CONTENT[..9]).unwrap();
+    for headers in [vec![], vec![("range", "bytes=0-3")]] {
+        let answer = scene.get(&id, &headers).await;
+        assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{headers:?}");
+        let body: Value = answer.json().await.unwrap();
+        assert_eq!(body["code"], "media_missing");
+    }
+    until("an error names it", DEADLINE, async || {
+        let said = scene.stack.process.stderr();
+        let line = said.iter().find(|line| line.contains("has another size than recorded"));
+        line.is_some_and(|line| line.contains(&id) && line.contains("ERROR"))
+    })
+    .await;
+    // Its preview is whole.
+    let preview = scene.get(&format!("{id}?preview=true"), &[]).await;
+    assert_eq!(preview.bytes().await.unwrap(), "small");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

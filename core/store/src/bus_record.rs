@@ -1,6 +1,6 @@
 //! Last recorded state of the bus, by which a bus that has lost events is noticed: another one
 //! than before, or one that is behind. What it lost was accepted and never stored, so coverage shows
-//! an outage.
+//! an outage. So it does of a database that was restored, for which every bus is another one.
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::Timestamp;
@@ -42,6 +42,13 @@ const NEXT: &str = "
     UPDATE deployment SET bus_identity = $1, bus_last_sequence = $2, bus_handled_until = $3
     WHERE bus_identity = $4 AND bus_last_sequence = $5 AND bus_handled_until = $6";
 
+/// Identity in a restored database, which no bus has.
+const RESTORED: &str = "restored";
+const LEAVE: &str = "
+    UPDATE deployment SET bus_identity = $1, bus_last_sequence = 0, bus_handled_until = $2";
+const ALIVE: &str = "SELECT MIN(alive_at) FROM heartbeat";
+const FORGET_ALIVE: &str = "DELETE FROM heartbeat";
+
 impl ProcessStore<'_> {
     /// Returns the last recorded state of the bus; `None` before the first one.
     ///
@@ -56,6 +63,26 @@ impl ProcessStore<'_> {
             last_sequence: sequence.unsigned_abs(),
             handled_until: Timestamp::from_millis(until),
         }))
+    }
+
+    /// Prepares a restored database for what came since the copy was made, which is lost: once a
+    /// service runs on it, coverage shows an outage, however short it is, from the time before
+    /// which every event was stored. It takes the place of the outage of a service that did not
+    /// run.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn leave_lost_events(&self) -> Result<(), StoreError> {
+        let mut tx = self.store.db.begin().await?;
+        let (_, _, handled): Row = tx.fetch_one(query_as(RECORDED)).await?;
+        let (alive,): (Option<i64>,) = tx.fetch_one(query_as(ALIVE)).await?;
+        // Without either, no service has run on it.
+        if let Some(until) = handled.into_iter().chain(alive).min() {
+            tx.execute(query(LEAVE).bind(RESTORED).bind(until)).await?;
+            tx.execute(query(FORGET_ALIVE)).await?;
+        }
+        tx.commit().await
     }
 
     /// Replaces the state of the bus; false, and nothing is changed, if it is not `known` any more,

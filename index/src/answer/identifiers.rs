@@ -3,8 +3,12 @@
 
 use crate::script::Class;
 
-/// Words of one letter that are no identifiers in a text of words with spaces.
-const ARTICLES: [&str; 2] = ["a", "i"];
+/// Words of one letter that are no identifiers in a text of words with spaces: also those that
+/// stand for longer ones in chats.
+const WORDS: [&str; 6] = ["a", "i", "k", "n", "r", "u"];
+
+/// Maximum number of phrases of a rule that are compared with each other.
+const COMPARED: usize = 50;
 
 /// The identifiers of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +33,15 @@ impl Identifiers {
     pub(crate) fn conflict(&self, other: &Self) -> bool {
         let lacks = |of: &Self, all: &Self| of.0.iter().any(|one| !all.0.contains(one));
         lacks(self, other) && lacks(other, self)
+    }
+
+    /// Returns whether the phrases of a rule name different things: then they are examples, and
+    /// others may be meant as well.
+    pub(crate) fn vary(phrases: &[Self]) -> bool {
+        let phrases = &phrases[..phrases.len().min(COMPARED)];
+        let conflicts =
+            |(at, one): (usize, &Self)| phrases[..at].iter().any(|two| one.conflict(two));
+        phrases.iter().enumerate().any(conflicts)
     }
 
     /// Returns the memory on the heap in bytes.
@@ -66,8 +79,8 @@ impl Word<'_> {
         let digits = self.text.len() - self.text.trim_start_matches(is_digit).len();
         if digits == 0 {
             let is_letter = self.text.len() == 1;
-            let is_article = !self.is_attached && ARTICLES.contains(&self.text);
-            return (is_letter && !is_article).then(|| self.text.into());
+            let is_word = !self.is_attached && WORDS.contains(&self.text);
+            return (is_letter && !is_word).then(|| self.text.into());
         }
         let (number, suffix) = self.text.split_at(digits);
         let number = number.trim_start_matches('0');
@@ -90,9 +103,11 @@ fn words(folded: &str) -> impl Iterator<Item = Word<'_>> {
         let beside = |c: Option<char>| c.is_some_and(|c| Class::of(c).is_substring_script());
         let (before, after) = (&folded[..at], &folded[at + text.len()..]);
         let is_attached = beside(before.chars().next_back()) || beside(after.chars().next());
-        // A word that goes on in other letters, as `über` does, is none of these.
+        // A word that goes on in other letters, as `über` does, is none of these, nor is the `s` of
+        // `what's`.
         let is_part = |c: Option<char>| {
-            c.is_some_and(|c| !c.is_ascii_alphanumeric() && Class::of(c) == Class::Word)
+            let goes_on = |c: char| c == '\'' || c == '’' || Class::of(c) == Class::Word;
+            c.is_some_and(|c| !c.is_ascii_alphanumeric() && goes_on(c))
         };
         let is_whole = !is_part(before.chars().next_back()) && !is_part(after.chars().next());
         (!text.is_empty() && is_whole).then_some(Word { text, start: at, is_attached })
@@ -118,6 +133,8 @@ mod tests {
             ("2nd team, room 07", &["2", "7"]),
             ("7-11", &["11", "7"]),
             ("wifi über x", &["x"]),
+            ("what's that", &[]),
+            ("how r u", &[]),
             ("room 3b", &["3b"]),
             ("é9", &[]),
             ("早安", &[]),
@@ -139,5 +156,10 @@ mod tests {
         {
             assert!(!conflict(a, b) && !conflict(b, a), "{a} {b}");
         }
+        let vary = |texts: &[&str]| {
+            Identifiers::vary(&texts.iter().map(|text| Identifiers::of(text)).collect::<Vec<_>>())
+        };
+        assert!(vary(&["in 5 minutes", "timer", "in 10 minutes"]));
+        assert!(!vary(&["3樓", "3樓 電梯", "電梯"]) && !vary(&[]));
     }
 }

@@ -130,7 +130,7 @@ impl FuzzyMatcher {
         let mut best = None;
         let mut sum = 0.0;
         for phrase in self.phrases.of_rule(rule) {
-            if message.identifiers.conflict(self.phrases.identifiers(phrase)) {
+            if self.phrases.is_of_another(&message.identifiers, phrase) {
                 continue;
             }
             let norm = self.phrases.norm(phrase);

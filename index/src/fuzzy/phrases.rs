@@ -36,6 +36,8 @@ pub(super) struct Phrases {
     text: String,
     /// Identifiers of each phrase.
     identifiers: Vec<Identifiers>,
+    /// `true` for each rule whose phrases name one thing.
+    are_of_one: Vec<bool>,
     /// Rule of each phrase.
     pub(super) rules: Vec<u32>,
     /// Start of the phrases of each rule; one more than there are rules.
@@ -54,6 +56,7 @@ impl Phrases {
         let mut kinds = Vec::new();
         let mut frequencies: Vec<(u32, u32)> = Vec::new();
         for (rule, text) in (0..).zip(rules) {
+            let start = this.rules.len();
             this.rule_starts.push(length(&this.rules));
             for phrase in text.phrases() {
                 let folded = fold_alike(phrase);
@@ -63,6 +66,7 @@ impl Phrases {
                     this.push(rule, &extractor, &mut kinds, &mut frequencies);
                 }
             }
+            this.are_of_one.push(!Identifiers::vary(&this.identifiers[start..]));
         }
         this.rule_starts.push(length(&this.rules));
         this.phrase_starts.push((length(&this.phrase_features), bytes(&this.text)));
@@ -190,9 +194,10 @@ impl Phrases {
         &self.text[self.phrase_starts[at].1 as usize..self.phrase_starts[at + 1].1 as usize]
     }
 
-    /// Returns the identifiers of a phrase.
-    pub(super) fn identifiers(&self, phrase: u32) -> &Identifiers {
-        &self.identifiers[phrase as usize]
+    /// Returns whether a phrase names another thing than a message with these identifiers.
+    pub(super) fn is_of_another(&self, message: &Identifiers, phrase: u32) -> bool {
+        self.are_of_one[self.rule(phrase) as usize]
+            && message.conflict(&self.identifiers[phrase as usize])
     }
 
     /// Returns the rule of a phrase.
@@ -221,7 +226,7 @@ impl Phrases {
             + self.centroids.len();
         let identifiers = size_of_val(self.identifiers.as_slice())
             + self.identifiers.iter().map(Identifiers::size).sum::<usize>();
-        let text = self.text.len() + identifiers;
+        let text = self.text.len() + identifiers + self.are_of_one.len();
         words * 4 + self.ids.capacity() * 17 + text + self.vocabulary.size()
     }
 }

@@ -125,7 +125,8 @@ impl SemanticMatcher {
             }
             languages.push(spoken);
             // One phrase without any may be meant by every message.
-            let all_named = named.iter().all(|phrase| !phrase.is_empty());
+            let all_named =
+                named.iter().all(|phrase| !phrase.is_empty()) && !Identifiers::vary(&named);
             identifiers.push(if all_named { named } else { Vec::new() });
             lexical.answer(&fold_phrase(rule.answer));
             lexical.end_rule();

@@ -81,7 +81,9 @@ struct RuleWarning {
 
 /// Kind of warning: `keyword_shared` when another rule has the same keyword (the oldest answers),
 /// `keyword_is_trigger` when it is a trigger of the group rules or of the link, which take
-/// precedence, or has one in it where keywords may occur anywhere in a message.
+/// precedence, or has one in it where keywords may occur anywhere in a message, `keyword_short`
+/// when they may, and it is a single character or has no letter and no digit: the rule answers
+/// every message that it occurs in.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum WarningCode {
@@ -90,6 +92,8 @@ enum WarningCode {
     /// The keyword is a trigger of the group rules or of the link, which take precedence, or has one in
     /// it.
     KeywordIsTrigger,
+    /// The keyword is so short that it occurs in messages about anything, which the rule answers.
+    KeywordShort,
 }
 
 /// Rule to create.
@@ -268,6 +272,7 @@ impl From<KeywordWarning> for RuleWarning {
         let code = match kind {
             KeywordWarningKind::Shared => WarningCode::KeywordShared,
             KeywordWarningKind::IsTrigger => WarningCode::KeywordIsTrigger,
+            KeywordWarningKind::Short => WarningCode::KeywordShort,
         };
         Self { code, keyword, rule_ids }
     }

@@ -2,7 +2,8 @@
 //!
 //! A file that is not there is 404 "Not found", and `code` says why: `media_pending` (with
 //! `Retry-After`), `media_skipped`, `media_failed`, `media_expired`, `media_erased`, `no_preview`,
-//! and `media_missing` when the record knows of a file that is gone from the media store.
+//! and `media_missing` when the record knows of a file that is gone from the media store, or has
+//! another size there.
 
 mod headers;
 mod refused;

@@ -6,17 +6,16 @@
 
 use chatkeep_core::assistant::{Rule, limits};
 use chatkeep_core::id::RuleId;
-use chatkeep_i18n::Language;
 use chatkeep_services::assistant::{ImportRow, RuleUpdate};
 use chatkeep_transfer::csv::{opened, sealed};
 use csv::{QuoteStyle, ReaderBuilder, StringRecord, Terminator, WriterBuilder};
 
 use super::super::error::PageError;
+use super::columns::{COLUMNS, Columns};
 
 const BOM: char = '\u{feff}';
 /// Beginning of the files of spreadsheet programs, which are archives.
 const ARCHIVE: &str = "PK\u{3}\u{4}";
-const COLUMNS: [&str; 6] = ["id", "keywords", "question", "answer", "not_for", "hits"];
 
 /// Reason for which a table cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,16 +29,6 @@ pub(super) enum TableFault {
     /// The row of that number has more cells than the first one: a text with a comma, perhaps, that is
     /// in no quotation marks.
     TooManyCells(u64),
-}
-
-/// Places of the columns in a table.
-#[derive(Clone, Copy, Debug)]
-struct Columns {
-    id: Option<usize>,
-    keywords: Option<usize>,
-    question: Option<usize>,
-    answer: Option<usize>,
-    not_for: Option<usize>,
 }
 
 /// Returns rules as a table.
@@ -123,6 +112,45 @@ fn texts(cell: &str, delimiter: u8) -> Vec<String> {
     words.filter(|word| !word.is_empty()).collect()
 }
 
+/// Returns the table of a spreadsheet, whose cells are between tabs, for a reader of CSV. A cell
+/// that begins with a quotation mark is a quoted one only if another mark closes it at its end; a
+/// spreadsheet copies others as they are.
+fn requoted(table: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(table.len()), table);
+    while !rest.is_empty() {
+        let quoted = quoted_length(rest);
+        let length = quoted.or_else(|| rest.find(['\t', '\n'])).unwrap_or(rest.len());
+        let (cell, after) = rest.split_at(length);
+        if quoted.is_none() && cell.starts_with('"') {
+            out.extend(["\"", &cell.replace('"', "\"\""), "\""]);
+        } else {
+            out.push_str(cell);
+        }
+        let mut after = after.chars();
+        // The tab or line break behind the cell.
+        out.extend(after.next());
+        rest = after.as_str();
+    }
+    out
+}
+
+/// Returns the length of the quoted cell at the beginning of a table, if there is one: the first
+/// quotation mark in it that is not doubled stands right before a tab or the end of a line.
+fn quoted_length(table: &str) -> Option<usize> {
+    let mut bytes = table.strip_prefix('"')?.bytes().zip(1..).peekable();
+    while let Some((byte, place)) = bytes.next() {
+        if byte != b'"' {
+            continue;
+        }
+        match bytes.peek().map(|(next, _)| *next) {
+            Some(b'"') => bytes.next(),
+            None | Some(b'\t' | b'\n') => return Some(place + 1),
+            Some(_) => return None,
+        };
+    }
+    None
+}
+
 /// Reads a table: from a file, or copied from a spreadsheet, whose cells are between tabs. Without
 /// names of columns these are keywords and answer, or keywords, question and answer.
 pub(super) fn rows(table: &str) -> Result<Vec<ImportRow>, TableFault> {
@@ -130,10 +158,12 @@ pub(super) fn rows(table: &str) -> Result<Vec<ImportRow>, TableFault> {
         return Err(TableFault::NoText);
     }
     let table = table.trim_start_matches(BOM).replace("\r\n", "\n").replace('\r', "\n");
+    let delimiter = delimiter(&table);
+    let table = if delimiter == b'\t' { requoted(&table) } else { table };
     let mut records = ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
-        .delimiter(delimiter(&table))
+        .delimiter(delimiter)
         .from_reader(table.as_bytes())
         .into_records()
         // The text is UTF-8, so nothing else can be wrong with a record.
@@ -157,7 +187,7 @@ pub(super) fn rows(table: &str) -> Result<Vec<ImportRow>, TableFault> {
         if record.iter().skip(width).any(|cell| !cell.trim().is_empty()) {
             return Err(TableFault::TooManyCells(number(&record)));
         }
-        rows.push(columns.row(&record));
+        rows.push(row(columns, &record));
     }
     if rows.is_empty() { Err(TableFault::Empty) } else { Ok(rows) }
 }
@@ -177,44 +207,22 @@ fn delimiter(table: &str) -> u8 {
     }
 }
 
-impl Columns {
-    /// Returns the columns that a first row names: as in an export, or as the form of a rule names
-    /// them in one of the languages.
-    fn named(first: &StringRecord) -> Option<Self> {
-        let place =
-            |name: &str| first.iter().position(|cell| cell.trim().eq_ignore_ascii_case(name));
-        let [id, keywords, question, answer, not_for, _] = COLUMNS.map(place);
-        let exported = Self { id, keywords, question, answer, not_for };
-        let translated = Language::ALL.into_iter().map(|language| {
-            let place = |key| place(&language.text(key));
-            let [keywords, question, answer, not_for] =
-                ["rule-keywords", "rule-question", "rule-answer", "rule-not-for"].map(place);
-            Self { id, keywords, question, answer, not_for }
-        });
-        let is_named = |columns: &Self| columns.keywords.is_some() && columns.answer.is_some();
-        [exported].into_iter().chain(translated).find(is_named)
-    }
-
-    /// Returns the columns of a table without names.
-    fn of(first: &StringRecord) -> Self {
-        let has_id = first.len() > 3 && first.get(0).is_some_and(|id| id.starts_with("qa_"));
-        let start = usize::from(has_id);
-        let question = (first.len() > start + 2).then_some(start + 1);
-        let answer = Some(if question.is_some() { start + 2 } else { start + 1 });
-        Self { id: has_id.then_some(0), keywords: Some(start), question, answer, not_for: None }
-    }
-
-    fn row(self, record: &StringRecord) -> ImportRow {
-        let cell = |place: Option<usize>| opened(place.and_then(|at| record.get(at)).unwrap_or(""));
-        let id = Some(cell(self.id).trim().to_owned()).filter(|id| !id.is_empty());
-        let texts = RuleUpdate {
-            keywords: Some(list(&cell(self.keywords))),
-            question: self.question.map(|_| cell(self.question)),
-            answer: Some(cell(self.answer)),
-            not_for: self.not_for.map(|_| lines(&cell(self.not_for))),
-        };
-        ImportRow { line: number(record), id: id.map(RuleId::new), texts }
-    }
+/// Reads a row of a table with these columns.
+fn row(columns: Columns, record: &StringRecord) -> ImportRow {
+    let cell = |place: Option<usize>| opened(place.and_then(|at| record.get(at)).unwrap_or(""));
+    let id = Some(cell(columns.id).trim().to_owned()).filter(|id| !id.is_empty());
+    // In a table of questions and answers, the question is the keyword, with its commas.
+    let (keywords, question) = match columns.keywords {
+        None => (lines(&cell(columns.question)), None),
+        keywords => (list(&cell(keywords)), columns.question.map(|_| cell(columns.question))),
+    };
+    let texts = RuleUpdate {
+        keywords: Some(keywords),
+        question,
+        answer: Some(cell(columns.answer)),
+        not_for: columns.not_for.map(|_| lines(&cell(columns.not_for))),
+    };
+    ImportRow { line: number(record), id: id.map(RuleId::new), texts }
 }
 
 #[cfg(test)]
@@ -334,6 +342,64 @@ mod tests {
         }
         let two = rows("keywords,answer\n\"a\nb\",1\nc,2\n").unwrap();
         assert_eq!(two.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 3]);
+    }
+
+    #[test]
+    fn names_of_columns_in_the_words_of_people_are_no_rule() {
+        for names in [
+            "keyword,answer",
+            "Keywords,REPLY",
+            "關鍵字,回覆",
+            "關鍵詞,答案",
+            "キーワード,回答",
+            "คีย์เวิร์ด,คำตอบ",
+            "ＫＥＹＷＯＲＤ：, Answer ",
+        ] {
+            assert_eq!(read(&format!("{names}\nhours,9-18\n")), only("hours", "9-18"), "{names}");
+        }
+        for names in ["Question,Answer", "問題,回覆", "質問,回答", "คำถาม,คำตอบ"]
+        {
+            let table = format!("{names}\n\"Hello, are you open?\",9-18\n");
+            assert_eq!(read(&table), only("Hello, are you open?", "9-18"), "{names}");
+        }
+        let turned = read("Answer\tHits\tQuestion\tKeyword\n9-18\t4\tWhen?\thours\n");
+        assert_eq!(turned, [(vec!["hours".to_owned()], "When?".to_owned(), "9-18".to_owned())]);
+        // No rule at all: the answers are missing.
+        assert_eq!(read("keywords,question\nhours,When?\n")[0].2, "");
+        assert_eq!(rows("問題,答案\n").unwrap_err(), TableFault::Empty);
+    }
+
+    #[test]
+    fn a_row_with_the_name_of_a_column_is_a_rule() {
+        for (keyword, answer) in
+            [("問題", "請問管理室"), ("reply", "@bot"), ("wifi", "Answer"), ("回覆", "答案")]
+        {
+            assert_eq!(read(&format!("{keyword},{answer}")), only(keyword, answer));
+        }
+    }
+
+    fn only(keyword: &str, answer: &str) -> Vec<(Vec<String>, String, String)> {
+        vec![(vec![keyword.to_owned()], String::new(), answer.to_owned())]
+    }
+
+    #[test]
+    fn a_quotation_mark_of_a_pasted_cell_is_a_character_unless_it_is_closed() {
+        for (cell, text) in [
+            ("\"abc\" is the password", "\"abc\" is the password"),
+            ("\"half", "\"half"),
+            ("say \"hi\"", "say \"hi\""),
+            ("\"two\nlines, \"\"quoted\"\"\"", "two\nlines, \"quoted\""),
+            ("\"a\tb\"", "a\tb"),
+            ("\"\"\"abc\"\" is it\"", "\"abc\" is it"),
+            ("\"", "\""),
+        ] {
+            let rules = read(&format!("first\t{cell}\nsecond\t\"a\" b\n"));
+            let texts: Vec<_> = rules.iter().map(|(_, _, answer)| answer.as_str()).collect();
+            assert_eq!(texts, [text, "\"a\" b"], "{cell}");
+        }
+        let last = read("x\tone\n\"a\"\"\nb\"\ttwo\nc\t\"last\"");
+        assert_eq!(last[1].0, ["a\"", "b"]);
+        assert_eq!(last[2].2, "last");
     }
 
     #[test]

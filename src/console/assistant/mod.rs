@@ -4,6 +4,7 @@
 //! these pages.
 
 mod choice;
+mod columns;
 mod csv;
 mod idle;
 mod import;

@@ -126,7 +126,7 @@ impl Desk<'_> {
             }
             warnings = saved.warnings;
         }
-        if let Some(response) = compared(self.access, self.rule, texts, form.version) {
+        if let Some(response) = compared(self.access, self.rule, texts, &form) {
             return Ok(response);
         }
         let errors = FormErrors::all(self.visitor.language.text("rule-compare-too-long"));
@@ -145,19 +145,88 @@ impl Desk<'_> {
             return self.gone(form).await;
         };
         let errors = FormErrors::of(error, language)?;
-        // The next attempt is against what is shown now.
-        let version = if is_stale { present.version } else { form.version };
         let shown = is_stale && !form.has_texts_of(&present);
+        // The next attempt is against what is shown now.
+        let form = if is_stale {
+            RuleForm { version: present.version, seen: present.seen.clone(), ..form }
+        } else {
+            form
+        };
         let present = shown.then_some(present);
-        self.page(RuleForm { version, ..form }, Remarks { errors, warnings, present }).await
+        self.page(form, Remarks { errors, warnings, present }).await
     }
 
     /// Offers to add a rule again that somebody else deleted.
     async fn gone(&self, form: RuleForm) -> Result<Response, PageError> {
         let errors = FormErrors::all(self.visitor.language.text("rule-gone"));
-        let form = RuleForm { version: None, ..form };
+        let form = RuleForm { version: None, seen: String::new(), ..form };
         let remarks = Remarks { errors, ..Remarks::default() };
         Desk { rule: None, ..*self }.page(form, remarks).await
+    }
+
+    /// Returns the version of the rules that a form may change: the present one if its rule has the
+    /// texts that the form was filled with, whatever became of other rules.
+    async fn version_for(&self, form: &RuleForm) -> Result<Option<i64>, PageError> {
+        let Some(rule) = self.rule.filter(|_| !form.seen.is_empty()) else {
+            return Ok(form.version);
+        };
+        match self.console.services.assistant.rule(self.access, rule).await {
+            Ok((rule, version)) => {
+                let is_same = RuleForm::of(&rule, version).seen == form.seen;
+                Ok(if is_same { Some(version) } else { form.version })
+            }
+            // Changing it tells so.
+            Err(ServiceError::NotFound) => Ok(form.version),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Deletes a rule once its admin has said so twice.
+    async fn delete(&self, rule: &RuleId, form: &RuleForm) -> Result<Response, PageError> {
+        if form.confirmed != "yes" {
+            return self.ask_to_delete(rule, form).await;
+        }
+        let expected = [self.version_for(form).await?.unwrap_or_default()];
+        let service = &self.console.services.assistant;
+        match service.remove_rule(self.access, rule, Some(&expected)).await {
+            Ok(()) | Err(ServiceError::NotFound) => Ok(Done::Deleted.at(&self.list())),
+            Err(ServiceError::Stale) if !form.seen.is_empty() => {
+                self.ask_to_delete(rule, form).await
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Asks whether to delete a rule, and says if it has other texts than the form was filled with.
+    async fn ask_to_delete(&self, rule: &RuleId, form: &RuleForm) -> Result<Response, PageError> {
+        let Self { console, visitor, access, .. } = *self;
+        let (present, version) = match console.services.assistant.rule(access, rule).await {
+            // Somebody else was faster.
+            Err(ServiceError::NotFound) => return Ok(Done::Deleted.at(&self.list())),
+            present => present?,
+        };
+        let (language, seen) = (visitor.language, RuleForm::of(&present, version).seen);
+        let is_changed = !form.seen.is_empty() && form.seen != seen;
+        let text = if is_changed { "rule-delete-changed" } else { "rule-delete-text" };
+        let name = rule_name(&present, language);
+        let question = Question {
+            title: language.text("rule-delete-title"),
+            text: language.format(text, &[("word", Value::from(&name))]),
+            button: language.text("rule-delete"),
+            chat: Some(Heading::name(console, visitor, access).await?),
+            back: format!("{}#rule-{rule}", self.list()),
+            values: vec![
+                ("do", "delete".to_owned()),
+                ("version", version.to_string()),
+                ("seen", seen),
+            ],
+        };
+        Ok(question.page(visitor))
+    }
+
+    /// Returns the address of the rules.
+    fn list(&self) -> String {
+        self.query.at(&rules_path(self.access.channel()))
     }
 }
 
@@ -231,56 +300,20 @@ pub(super) async fn edit(
     SubmittedForm { visitor, form }: SubmittedForm<RuleForm>,
 ) -> Result<Response, PageError> {
     let access: SettingsAccess = visitor.channel(&console, &channel).await?;
-    if form.action == "delete" {
-        return delete(&console, &visitor, (&access, &rule, &query), &form).await;
-    }
     let (console, visitor, query) = (&console, &visitor, &query);
     let desk = Desk { console, visitor, access: &access, query, rule: Some(&rule) };
+    if form.action == "delete" {
+        return desk.delete(&rule, &form).await;
+    }
     if form.action == "compare" {
         return desk.compare(form).await;
     }
-    let expected = form.version.map(|version| [version]);
+    let expected = desk.version_for(&form).await?.map(|version| [version]);
     let expected = expected.as_ref().map(<[i64; 1]>::as_slice);
     let service = &console.services.assistant;
     match service.replace_rule(&access, &rule, form.texts(), expected).await {
-        Ok(()) => {
-            let list = query.at(&rules_path(access.channel()));
-            Ok(Done::Saved.at(&format!("{list}#rule-{rule}")))
-        }
+        Ok(()) => Ok(Done::Saved.at(&format!("{}#rule-{rule}", desk.list()))),
         Err(error) => desk.refused(error, form).await,
-    }
-}
-
-/// Deletes a rule once its admin has said so twice.
-async fn delete(
-    console: &Console,
-    visitor: &Visitor,
-    (access, rule, query): (&SettingsAccess, &RuleId, &RulesQuery),
-    form: &RuleForm,
-) -> Result<Response, PageError> {
-    let (service, language) = (&console.services.assistant, visitor.language);
-    let back = query.at(&rules_path(access.channel()));
-    if form.confirmed != "yes" {
-        let (shown, version) = match service.rule(access, rule).await {
-            // Somebody else was faster.
-            Err(ServiceError::NotFound) => return Ok(Done::Deleted.at(&back)),
-            shown => shown?,
-        };
-        let name = rule_name(&shown, language);
-        let question = Question {
-            title: language.text("rule-delete-title"),
-            text: language.format("rule-delete-text", &[("word", Value::from(&name))]),
-            button: language.text("rule-delete"),
-            chat: Some(Heading::name(console, visitor, access).await?),
-            back: format!("{back}#rule-{rule}"),
-            values: vec![("do", "delete".to_owned()), ("version", version.to_string())],
-        };
-        return Ok(question.page(visitor));
-    }
-    let expected = [form.version.unwrap_or_default()];
-    match service.remove_rule(access, rule, Some(&expected)).await {
-        Ok(()) | Err(ServiceError::NotFound) => Ok(Done::Deleted.at(&back)),
-        Err(error) => Err(error.into()),
     }
 }
 

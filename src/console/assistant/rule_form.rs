@@ -6,6 +6,7 @@ use chatkeep_i18n::Language;
 use chatkeep_index::{KeywordMatcher, fold_phrase};
 use chatkeep_services::assistant::RuleUpdate;
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 use url::form_urlencoded;
 
 use super::super::form::{count, limit_hint, lines, unbroken};
@@ -28,6 +29,9 @@ pub(super) struct RuleForm {
     pub(super) not_for: Option<String>,
     /// Version of the list that the form was filled with.
     pub(super) version: Option<i64>,
+    /// Digest of the rule's texts that the form was filled with; empty in a page of an earlier
+    /// version.
+    pub(super) seen: String,
     /// `delete` for the button that deletes.
     #[serde(rename = "do")]
     pub(super) action: String,
@@ -47,6 +51,7 @@ pub(super) struct DraftTexts {
     #[serde(rename = "notFor")]
     pub(super) not_for: Vec<String>,
     pub(super) version: Option<i64>,
+    pub(super) seen: String,
 }
 
 impl DraftTexts {
@@ -58,8 +63,9 @@ impl DraftTexts {
             question: self.question,
             answer: if self.answer.is_empty() { saved.answer } else { self.answer },
             not_for: not_for.or(saved.not_for),
-            // Who saves it is told if somebody else has changed the rules since.
+            // Who saves it is told if somebody else has changed the rule since.
             version: saved.version.map(|version| self.version.unwrap_or(version)),
+            seen: if self.version.is_some() { self.seen } else { saved.seen },
             ..RuleForm::default()
         }
     }
@@ -75,14 +81,22 @@ pub(super) struct RuleHints {
 
 impl RuleForm {
     pub(super) fn of(rule: &Rule, version: i64) -> Self {
-        Self {
+        let form = Self {
             keywords: one_a_line(&rule.keywords),
             question: rule.question.clone(),
             answer: rule.answer.clone(),
             not_for: Some(one_a_line(&rule.not_for)),
             version: Some(version),
             ..Self::default()
-        }
+        };
+        Self { seen: form.digest(), ..form }
+    }
+
+    /// Returns a digest of its texts.
+    fn digest(&self) -> String {
+        let RuleDraft { keywords, question, answer, not_for } = self.draft();
+        let texts = serde_json::to_vec(&(keywords, question, answer, not_for)).unwrap_or_default();
+        hex::encode(&Sha256::digest(texts)[..8])
     }
 
     pub(super) fn texts(&self) -> RuleUpdate {
@@ -210,6 +224,8 @@ impl RuleHints {
 
 #[cfg(test)]
 mod tests {
+    use chatkeep_core::time::Timestamp;
+
     use super::*;
 
     #[test]
@@ -240,15 +256,19 @@ mod tests {
             answer: "9-18".to_owned(),
             not_for: Some("no".to_owned()),
             version: Some(4),
+            seen: "now".to_owned(),
             ..RuleForm::default()
         };
         let draft = |query: &str| -> DraftTexts { serde_html_form::from_str(query).unwrap() };
         let form = draft("draft=true&keyword=a&keyword=b&version=3").over(saved.clone());
         assert_eq!((&*form.keywords, &*form.question, &*form.answer), ("a\nb", "", "9-18"));
         assert_eq!((form.not_for.as_deref(), form.version), (Some("no"), Some(3)));
+        assert_eq!(form.seen, "", "what the rule was then is not known");
+        let form = draft("draft=true&keyword=a&version=3&seen=then").over(saved.clone());
+        assert_eq!(form.seen, "then");
         let form = draft("keyword=a&answer=x&notFor=").over(saved);
         assert_eq!((&*form.answer, form.not_for.as_deref()), ("x", Some("")));
-        assert_eq!(form.version, Some(4));
+        assert_eq!((form.version, &*form.seen), (Some(4), "now"));
         assert_eq!(draft("keyword=a&version=3").over(RuleForm::default()).version, None);
     }
 
@@ -270,5 +290,23 @@ mod tests {
         assert!(form.has_keyword("WIFI!") && !form.has_keyword("wifi 密碼"));
         assert_eq!(one_a_line(&["a\n b".to_owned(), "c".to_owned()]), "a b\nc");
         assert!(form.has_texts_of(&RuleForm { version: Some(3), ..form.clone() }));
+    }
+
+    #[test]
+    fn a_form_knows_the_texts_that_it_was_filled_with() {
+        let draft = RuleDraft { answer: "9-18".to_owned(), ..RuleDraft::default() };
+        let rule = Rule::new("qa_1".into(), draft, Timestamp::default(), "U1".into());
+        let form = RuleForm::of(&rule, 1);
+        assert_eq!(RuleForm::of(&rule, 2).seen, form.seen, "another rule was changed");
+        let used = Rule { hit_count: 7, ..rule.clone() };
+        assert_eq!(RuleForm::of(&used, 1).seen, form.seen);
+        for changed in [
+            Rule { keywords: vec!["hours".to_owned()], ..rule.clone() },
+            Rule { question: "When?".to_owned(), ..rule.clone() },
+            Rule { answer: "10-19".to_owned(), ..rule.clone() },
+            Rule { not_for: vec!["happy hours".to_owned()], ..rule.clone() },
+        ] {
+            assert_ne!(RuleForm::of(&changed, 1).seen, form.seen, "{changed:?}");
+        }
     }
 }

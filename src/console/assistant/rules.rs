@@ -193,6 +193,7 @@ pub(super) fn warnings_about(
     let sentence = |warning: &KeywordWarning| {
         let key = match warning.kind {
             KeywordWarningKind::IsTrigger => "rules-warning-trigger",
+            KeywordWarningKind::Short => "rules-warning-short",
             KeywordWarningKind::Shared if warning.rule_ids.first() == Some(&rule.id) => {
                 "rules-warning-first"
             }

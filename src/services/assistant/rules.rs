@@ -57,6 +57,9 @@ pub enum KeywordWarningKind {
     Shared,
     /// The keyword is a trigger of the group rules or of the link, which take precedence.
     IsTrigger,
+    /// The keyword is a single character, or has no letter and no digit, and answers every message
+    /// that it occurs in.
+    Short,
 }
 
 impl AssistantService {
@@ -381,15 +384,51 @@ fn warnings(rules: &[Rule], triggers: &[String], wanted: KeywordMatch) -> Vec<Ke
     });
     let triggers = KeywordMatcher::build(triggers.iter().map(|trigger| (0, trigger.as_str()))).ok();
     let folded = words.map(|(ordinal, keyword)| (ordinal, fold_phrase(keyword)));
+    let contains = wanted == KeywordMatch::Contains;
     let is_shadowed = |keyword: &str| {
         let triggers = triggers.as_ref()?;
-        let inside = || triggers.contains(keyword).filter(|_| wanted == KeywordMatch::Contains);
-        triggers.exact(keyword).or_else(inside)
+        triggers.exact(keyword).or_else(|| triggers.contains(keyword).filter(|_| contains))
     };
-    let shadowed = folded.filter(|(_, keyword)| is_shadowed(keyword).is_some());
-    let shadowed = shadowed.map(|(ordinal, keyword)| {
-        let rule_ids = id(ordinal).into_iter().collect();
-        KeywordWarning { kind: KeywordWarningKind::IsTrigger, keyword, rule_ids }
+    let of_one = folded.filter_map(|(ordinal, keyword)| {
+        let kind = match is_shadowed(&keyword) {
+            Some(_) => KeywordWarningKind::IsTrigger,
+            None if contains && is_short(&keyword) => KeywordWarningKind::Short,
+            None => return None,
+        };
+        Some(KeywordWarning { kind, keyword, rule_ids: id(ordinal).into_iter().collect() })
     });
-    shared.chain(shadowed).collect()
+    shared.chain(of_one).collect()
+}
+
+/// Returns true for a keyword that occurs in messages about anything: a single character, or signs
+/// alone.
+fn is_short(keyword: &str) -> bool {
+    keyword.chars().nth(1).is_none() || !keyword.contains(char::is_alphanumeric)
+}
+
+#[cfg(test)]
+mod tests {
+    use chatkeep_core::time::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn whoever_has_short_keywords_found_in_messages_is_warned() {
+        let words = ["?", "１", "e", "車", "👍🎉", "?!", "ok", "c#", "ตา", "rules"];
+        let keywords = words.map(str::to_owned).to_vec();
+        let draft = RuleDraft { keywords, answer: "a".to_owned(), ..RuleDraft::default() };
+        let rules = [Rule::new("qa_1".into(), draft, Timestamp::default(), "U1".into())];
+        let warned = |wanted: KeywordMatch, triggers: &[&str]| -> Vec<_> {
+            let triggers: Vec<_> = triggers.iter().map(ToString::to_string).collect();
+            let warnings = warnings(&rules, &triggers, wanted).into_iter();
+            warnings.map(|warning| (warning.kind, warning.keyword)).collect()
+        };
+        let short = ["?", "1", "e", "車", "👍🎉", "?!"];
+        let expected = short.map(|word| (KeywordWarningKind::Short, word.to_owned()));
+        assert_eq!(warned(KeywordMatch::Contains, &[]), expected);
+        assert!(warned(KeywordMatch::Exact, &[]).is_empty(), "as the whole message they are clear");
+        let triggered = warned(KeywordMatch::Contains, &["E", "?"]);
+        let short = triggered.iter().map(|(kind, _)| *kind == KeywordWarningKind::Short);
+        assert_eq!(short.collect::<Vec<_>>(), [false, true, false, true, true, false]);
+    }
 }

@@ -65,6 +65,11 @@ pub enum SnapshotError {
     Newer { id: String, program: String, schema: i64, known: i64 },
     #[error("{0} exists already: a snapshot is restored into a new folder")]
     Exists(String),
+    #[error(
+        "the media store {media} is inside of the new folder {folder}, and is not {folder}/blobs: \
+         give --blobs another place"
+    )]
+    InNewFolder { folder: String, media: String },
     #[error("another restoration into {0} is under way")]
     Restoring(String),
     #[error("snapshot {0} is of an embedded deployment: give --into FOLDER")]

@@ -35,7 +35,7 @@ pub(super) fn check(target: &BlobsKind, media: &BlobsKind) -> Result<(), Snapsho
 }
 
 /// Returns the path without links, as far as it exists.
-fn real(folder: &Path) -> PathBuf {
+pub(super) fn real(folder: &Path) -> PathBuf {
     let folder = absolute(folder).unwrap_or_else(|_| folder.to_owned());
     for known in folder.ancestors() {
         if let (Ok(real), Ok(rest)) = (known.canonicalize(), folder.strip_prefix(known)) {

@@ -18,6 +18,7 @@ use super::files::{NotedObject, WorkFolder, read_file};
 use super::layout::PartName;
 use super::manifest::{SnapshotManifest, StoredBlob};
 use super::new_folder::NewFolder;
+use super::overlap::real;
 use super::replay::ErasedIn;
 use super::seal::AgeIdentities;
 use super::stored::BlobListReader;
@@ -30,6 +31,8 @@ use crate::processes::running;
 
 /// Number of references to files read at once.
 const PAGE: u32 = 1_000;
+/// Media store in a data folder.
+const BLOBS: &str = "blobs";
 
 /// Place that a snapshot is restored to.
 #[derive(Clone, Debug)]
@@ -113,6 +116,8 @@ impl SnapshotService {
         if path.try_exists()? {
             return Err(SnapshotError::Exists(path.display().to_string()));
         }
+        // Opened, it would make the folder.
+        let blobs = outside(path, blobs)?;
         let new = NewFolder::begin(path)?;
         let folder = new.work.path();
         for name in [PartName::Bus, PartName::Database, PartName::Settings] {
@@ -121,12 +126,12 @@ impl SnapshotService {
         let scratch = new.scratch()?;
         self.fetch_part(&manifest, PartName::Ledger, &request.identities, scratch.path()).await?;
         check_parts_in(&manifest, folder, scratch.path()).await?;
-        let inside = BlobsKind::Folder(folder.join("blobs"));
+        let inside = BlobsKind::Folder(folder.join(BLOBS));
         let blobs = Blobs::open(blobs.unwrap_or(&inside), &request.s3)?;
         let store = Store::open_for_scan(&Database::Sqlite, folder).await?;
         store.processes().forget_all().await?;
         store.exports().forget_exports().await?;
-        store.outbox().leave_lost_positions(self.clock.now()).await?;
+        self.leave_what_was_lost(&store).await?;
         let restoration = Restoration { service: self, request, manifest, scratch: &scratch };
         let report = restoration.fill(&store, &blobs, found).await;
         store.close().await;
@@ -159,7 +164,7 @@ impl SnapshotService {
         }
         let store = Store::open_existing(database, Path::new("")).await?;
         store.exports().forget_exports().await?;
-        store.outbox().leave_lost_positions(self.clock.now()).await?;
+        self.leave_what_was_lost(&store).await?;
         let blobs = Blobs::open(blobs, &request.s3)?;
         let scratch = tempfile::tempdir()?;
         self.fetch_part(&manifest, PartName::Ledger, &request.identities, scratch.path()).await?;
@@ -168,6 +173,32 @@ impl SnapshotService {
         store.close().await;
         report
     }
+
+    /// Prepares a database for what came since its copy was made.
+    async fn leave_what_was_lost(&self, store: &Store) -> Result<(), SnapshotError> {
+        store.outbox().leave_lost_positions(self.clock.now()).await?;
+        Ok(store.processes().leave_lost_events().await?)
+    }
+}
+
+/// Returns the media store of a new data folder; `None` for the folder of files in it.
+///
+/// # Errors
+/// [`SnapshotError::InNewFolder`] for any other place in it.
+fn outside<'a>(
+    folder: &Path,
+    blobs: Option<&'a BlobsKind>,
+) -> Result<Option<&'a BlobsKind>, SnapshotError> {
+    let Some(BlobsKind::Folder(media)) = blobs else { return Ok(blobs) };
+    let (whole, part) = (real(folder), real(media));
+    if part == whole.join(BLOBS) {
+        return Ok(None);
+    }
+    if part.starts_with(&whole) {
+        let (folder, media) = (folder.display().to_string(), media.display().to_string());
+        return Err(SnapshotError::InNewFolder { folder, media });
+    }
+    Ok(blobs)
 }
 
 /// Checks the parts, of which the ledger lies in a folder of its own.
@@ -324,5 +355,28 @@ impl Restoration<'_> {
             return Err(self.manifest.damaged(&stored.object, "has another content than its name"));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_media_store_is_beside_a_new_folder_or_the_one_in_it() {
+        let root = tempfile::tempdir().unwrap();
+        let new = root.path().join("new");
+        let at = |path: &str| BlobsKind::Folder(root.path().join(path));
+        for path in ["files", "new-files", "."] {
+            let media = at(path);
+            assert!(outside(&new, Some(&media)).unwrap().is_some(), "{path}");
+        }
+        assert!(outside(&new, Some(&at("new/blobs"))).unwrap().is_none());
+        assert!(outside(&new, None).unwrap().is_none());
+        for path in ["new", "new/files", "new/blobs/more"] {
+            let error = outside(&new, Some(&at(path))).unwrap_err();
+            assert!(matches!(error, SnapshotError::InNewFolder { .. }), "{path}: {error}");
+        }
+        assert!(!new.exists());
     }
 }

@@ -1,6 +1,7 @@
 //! Media files of an import: once the messages are stored, each file of the export is stored for
 //! its message.
 
+use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -10,18 +11,22 @@ use chatkeep_blobs::{BlobError, Blobs};
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::time::SharedClock;
-use chatkeep_store::{ImportId, MediaOutcome, MediaStatus, NewMedia, Store};
+use chatkeep_store::{BlobClaim, ImportId, MediaOutcome, MediaStatus, NewMedia, Store};
 use futures_util::stream;
 
 use super::super::TransferError;
 use super::super::media::FOLDER;
-use super::super::stored::name_of;
+use super::super::stored::{PREVIEW_TYPE, name_of, preview_name};
 use super::limits::ExpansionBudget;
 use super::source::OpenArchive;
 use super::summary::Summary;
 
 /// Buffer size in bytes.
 const STEP: usize = 64 * 1024;
+/// Maximum size of a preview in bytes; most have less than 100 KB.
+const MAX_PREVIEW: u64 = 2 * 1024 * 1024;
+/// First and last bytes of a JPEG picture.
+const JPEG: (&[u8], &[u8]) = (b"\xff\xd8\xff", b"\xff\xd9");
 
 /// Reference of an export to a media file.
 pub(crate) struct MediaEntry {
@@ -34,8 +39,8 @@ pub(crate) struct MediaEntry {
 
 /// Result of reading one file of an export.
 enum FileOutcome {
-    /// It is stored, or its message does not need it any more.
-    Taken(MediaOutcome),
+    /// It is in the media store, with a claim.
+    Put(NewMedia),
     TooLarge,
     /// It cannot be read, or is not what was exported.
     Damaged,
@@ -87,9 +92,27 @@ impl Beside {
         &mut self,
         brought: &MediaEntry,
     ) -> Result<Option<Box<dyn Read + Send + '_>>, TransferError> {
-        let name = name_of(&brought.message, &brought.content_type);
+        self.open_named(&name_of(&brought.message, &brought.content_type))
+    }
+
+    /// Returns the preview of a message's file. A file is worth having without one, so what is no
+    /// whole picture, or cannot be read, is none.
+    fn preview(&mut self, message: &MessageId) -> Option<Bytes> {
+        let file = self.open_named(&preview_name(message)).ok()??;
+        let mut picture = Vec::new();
+        file.take(MAX_PREVIEW + 1).read_to_end(&mut picture).ok()?;
+        let (first, last) = JPEG;
+        let is_whole = picture.starts_with(first) && picture.ends_with(last);
+        (is_whole && picture.len() as u64 <= MAX_PREVIEW).then(|| picture.into())
+    }
+
+    /// Opens the file of that name; `None` when the export lacks it.
+    fn open_named(
+        &mut self,
+        name: &str,
+    ) -> Result<Option<Box<dyn Read + Send + '_>>, TransferError> {
         match self {
-            Self::Folder(folder) => match File::open(folder.join(&name)) {
+            Self::Folder(folder) => match File::open(folder.join(name)) {
                 Ok(file) => Ok(Some(Box::new(file))),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
                 Err(cause) => {
@@ -132,7 +155,7 @@ impl Files<'_> {
                 continue;
             }
             match self.take_one(one, &mut beside).await? {
-                Some(FileOutcome::Taken(_)) => summary.files += 1,
+                Some(FileOutcome::Put(_)) => summary.files += 1,
                 Some(FileOutcome::TooLarge) => summary.files_too_large += 1,
                 Some(FileOutcome::Damaged) => summary.files_damaged += 1,
                 None => summary.files_missing += 1,
@@ -141,7 +164,7 @@ impl Files<'_> {
         Ok(())
     }
 
-    /// Stores the file of a message; `None` when the export lacks it.
+    /// Stores the file of a message with its preview; `None` when the export lacks it.
     async fn take_one(
         &self,
         one: &MediaEntry,
@@ -155,14 +178,39 @@ impl Files<'_> {
                 Err(TransferError::Zip(_)) => return Ok(Some(FileOutcome::Damaged)),
                 Err(error) => return Err(error),
             };
-            match self.put(one, file).await? {
-                FileOutcome::Taken(MediaOutcome::BlobGone) => {}
-                done => return Ok(Some(done)),
+            let mut media = match self.put(one, file).await? {
+                FileOutcome::Put(media) => media,
+                refused => return Ok(Some(refused)),
+            };
+            media.preview = self.put_preview(one, beside.preview(&one.message)).await?;
+            let message = (self.channel, &one.message);
+            let (store, now) = (self.store.media(), self.clock.now());
+            let done = store.store_imported_media(self.import, message, &media, now).await?;
+            if done != MediaOutcome::BlobGone {
+                return Ok(Some(FileOutcome::Put(media)));
             }
         }
     }
 
-    /// Stores a file, if it is the one that was exported.
+    /// Puts a preview into the media store, if there is one.
+    async fn put_preview(
+        &self,
+        brought: &MediaEntry,
+        picture: Option<Bytes>,
+    ) -> Result<Option<(BlobClaim, String)>, TransferError> {
+        let Some(picture) = picture else { return Ok(None) };
+        let claim = async |blob: BlobId| {
+            self.store.media().claim_blob(blob, self.clock.now()).await.map_err(Into::into)
+        };
+        let picture = stream::iter([Ok::<_, Infallible>(picture)]);
+        let put: Result<_, BlobError> = self.blobs.put(picture, MAX_PREVIEW, claim).await;
+        match put {
+            Ok((_, claim)) => Ok(Some((claim, PREVIEW_TYPE.to_owned()))),
+            Err(cause) => Err(TransferError::Media(brought.message.to_string(), Box::new(cause))),
+        }
+    }
+
+    /// Puts a file into the media store, if it is the one that was exported.
     async fn put(
         &self,
         brought: &MediaEntry,
@@ -188,17 +236,12 @@ impl Files<'_> {
                 return Err(TransferError::Media(brought.message.to_string(), Box::new(cause)));
             }
         };
-        let media = NewMedia {
+        Ok(FileOutcome::Put(NewMedia {
             claim,
             bytes: i64::try_from(stored.bytes).unwrap_or(i64::MAX),
             content_type: brought.content_type.clone(),
             preview: None,
-        };
-        let now = self.clock.now();
-        let message = (self.channel, &brought.message);
-        let media_store = self.store.media();
-        let outcome = media_store.store_imported_media(self.import, message, &media, now).await?;
-        Ok(FileOutcome::Taken(outcome))
+        }))
     }
 }
 

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::TransferError;
 
-/// Maximum number of entries in an archive.
-const ENTRIES: usize = 1_000_000;
+/// Maximum number of entries in an archive: a million files with their previews.
+const ENTRIES: usize = 2_000_000;
 /// Maximum expanded size of an archive in bytes: more than the largest plan's quota.
 const EXPANDED: u64 = 1 << 40;
 /// Maximum ratio of an archive's expanded size to its own. Chats reach 5 to 20, decompression bombs

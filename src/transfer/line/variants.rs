@@ -102,6 +102,18 @@ const VARIANTS: &[Variant] = &[
         ],
     ),
     (
+        "computer, Traditional Chinese, what people say who seldom write",
+        "2023.01.31 星期二\n09:31 小明 早安\n09:32 小華 我已退出群組\n09:33 小美 他已加入群組\n\
+         09:34 小美已退出群組\n09:35 阿強 他們都已經退出群組\n",
+        &[
+            "01-31 09:31 小明|text|早安",
+            "01-31 09:32 小華|text|我已退出群組",
+            "01-31 09:33 小美|text|他已加入群組",
+            "happened",
+            "01-31 09:35 阿強|text|他們都已經退出群組",
+        ],
+    ),
+    (
         "computer, Traditional Chinese, tabs",
         "2023.01.31 星期二\n09:31\t小明\t早安\n09:32\t小美\t貼圖\n09:33\t小美已收回訊息\n",
         &["01-31 09:31 小明|text|早安", "01-31 09:32 小美|sticker|貼圖", "happened"],
@@ -163,6 +175,11 @@ const VARIANTS: &[Variant] = &[
         ],
     ),
     (
+        "computer, Japanese, what people say who seldom write",
+        "2019.12.23 月曜日\n09:31 花子 おはよう\n09:32 次郎 彼が退会しました。\n09:33 次郎が退会しました。\n",
+        &["12-23 09:31 花子|text|おはよう", "12-23 09:32 次郎|text|彼が退会しました。", "happened"],
+    ),
+    (
         "computer, Japanese, name of two words that is given",
         "2019.12.23 月曜日\n09:31 佐藤 健 おはよう\n09:32 佐藤 健 写真\n",
         &["12-23 09:31 佐藤 健|text|おはよう", "12-23 09:32 佐藤 健|image|写真"],
@@ -201,6 +218,12 @@ const VARIANTS: &[Variant] = &[
             "happened",
             "05-15 09:36 น้ำ|text|ค่ะ",
         ],
+    ),
+    (
+        "computer, Thai, what people say who seldom write",
+        "2025.05.15 วันพฤหัสบดี\n09:31 สมชาย สวัสดีครับ\n09:32 กานดา เขาออกจากกลุ่ม\n\
+         09:33 กานดา ออกจากกลุ่ม\n",
+        &["05-15 09:31 สมชาย|text|สวัสดีครับ", "05-15 09:32 กานดา|text|เขาออกจากกลุ่ม", "happened"],
     ),
     (
         "phone, Korean, 12 hours",

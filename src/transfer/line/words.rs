@@ -195,6 +195,72 @@ const DID_TO: &[(&str, &str)] = &[
     ("그룹 이름을 ", "변경했습니다."),
 ];
 
+/// Pronouns of scripts without spaces, by which people tell what they or others did. Of those with
+/// the same beginning the longest is first.
+const PRONOUNS: &[&str] = &[
+    "我們",
+    "我们",
+    "我",
+    "咱們",
+    "咱们",
+    "他們",
+    "他们",
+    "他",
+    "她們",
+    "她们",
+    "她",
+    "私たち",
+    "私達",
+    "私",
+    "僕たち",
+    "僕ら",
+    "僕",
+    "俺たち",
+    "俺ら",
+    "俺",
+    "彼女たち",
+    "彼女ら",
+    "彼女",
+    "彼ら",
+    "彼",
+    "わたし",
+    "ぼく",
+    "おれ",
+    "พวกเรา",
+    "พวกเขา",
+    "พวกผม",
+    "เรา",
+    "เขา",
+    "เธอ",
+    "ผม",
+    "ดิฉัน",
+    "ฉัน",
+];
+
+/// Words between such a pronoun and what was done.
+const BETWEEN: &[&str] = &[
+    "已經",
+    "已经",
+    "剛剛",
+    "刚刚",
+    "剛才",
+    "刚才",
+    "剛",
+    "刚",
+    "也",
+    "都",
+    "又",
+    "就",
+    "才",
+    "自己",
+    "は",
+    "も",
+    "が",
+    "ได้",
+    "เพิ่ง",
+    "ก็",
+];
+
 /// Senders that are no people: automatic replies of the app.
 const AUTOMATIC: &[&str] = &[
     "auto-reply",
@@ -276,14 +342,28 @@ pub(super) fn who_did(line: &str) -> Option<&str> {
     let line = line.trim();
     let lower = line.to_lowercase();
     let did = DID.iter().find(|did| lower.ends_with(*did));
-    if let Some(did) = did {
+    let before = match did {
         // Lower case may change the length, but not that of the ending.
-        return Some(line.get(..line.len().checked_sub(did.len())?).unwrap_or(""));
+        Some(did) => line.get(..line.len().checked_sub(did.len())?).unwrap_or(""),
+        None => DID_TO.iter().find_map(|(before, after)| {
+            let name = line.strip_suffix(after)?.split_once(before)?.0;
+            Some(name)
+        })?,
+    };
+    (!is_told(before)).then_some(before)
+}
+
+/// Returns true if the words before an action are a name and a pronoun: in `小華 我已退出群組`,
+/// somebody tells it.
+fn is_told(before: &str) -> bool {
+    let Some((name, words)) = before.rsplit_once(' ') else { return false };
+    let Some(mut rest) = PRONOUNS.iter().find_map(|pronoun| words.strip_prefix(*pronoun)) else {
+        return false;
+    };
+    while let Some(shorter) = BETWEEN.iter().find_map(|word| rest.strip_prefix(*word)) {
+        rest = shorter;
     }
-    DID_TO.iter().find_map(|(before, after)| {
-        let name = line.strip_suffix(after)?.split_once(before)?.0;
-        Some(name)
-    })
+    rest.is_empty() && !name.trim().is_empty()
 }
 
 /// Returns true if words after a name are nothing but a description of an action.
@@ -352,6 +432,23 @@ mod tests {
             ("Ann invited Bob Lee to the group.", "Ann"),
         ] {
             assert_eq!(who_did(line).map(str::trim), Some(name), "{line}");
+        }
+        for (line, name) in [
+            ("王 小明已退出群組", "王 小明"),
+            ("山田 太郎が参加しました。", "山田 太郎"),
+            ("我已收回訊息", "我"),
+            ("กานดา เขาใหญ่ออกจากกลุ่ม", "กานดา เขาใหญ่"),
+        ] {
+            assert_eq!(who_did(line), Some(name), "{line}");
+        }
+        for told in [
+            "小華 我已退出群組",
+            "小美 他們都已經退出群組",
+            "花子 彼女が退会しました。",
+            "花子 私がグループ名を「新年会」に変更しました。",
+            "กานดา เขาเพิ่งออกจากกลุ่ม",
+        ] {
+            assert_eq!(who_did(told), None, "{told}");
         }
         assert_eq!(who_did("Alice I joined them yesterday"), None);
         assert!(is_deed("joined the group.") && !is_deed("I think Bob joined the group."));

@@ -17,7 +17,7 @@ const PAGE: u32 = 1_000;
 const MISSING: &str = "missing-files.txt";
 /// Beginning of that list.
 const MISSING_HEADING: &str =
-    "The media store did not have the files of these messages when they were exported:\n";
+    "The media store did not have the whole files of these messages when they were exported:\n";
 
 /// Writer of the files of an export.
 pub(super) struct FileWriter<'a, W> {
@@ -52,7 +52,7 @@ impl<W: FnMut(PackProgress)> FileWriter<'_, W> {
         self.list_missing().await
     }
 
-    /// Writes the file of a message, if it has one.
+    /// Writes the file of a message, if it has one, and its preview.
     async fn file(&mut self, message: &StoredMessage) -> Result<(), TransferError> {
         let Some(name) = self.media.name(message) else { return Ok(()) };
         let bytes = match self.media.open(message).await {
@@ -62,11 +62,16 @@ impl<W: FnMut(PackProgress)> FileWriter<'_, W> {
         self.out.start(&format!("{FOLDER}/{name}"), true).await?;
         self.copy(bytes).await?;
         self.done.files += 1;
+        // No import makes it anew.
+        if let Some((name, bytes)) = self.media.preview(message).await? {
+            self.out.start(&format!("{FOLDER}/{name}"), true).await?;
+            self.copy(bytes).await?;
+        }
         Ok(())
     }
 
-    /// Leaves out a file that the media store does not have. It is missing, unless its message was
-    /// erased since the page was read: then it had to go.
+    /// Leaves out a file that the media store does not have, or not whole. It is missing, unless
+    /// its message was erased since the page was read: then it had to go.
     async fn leave_out(&mut self, message: &StoredMessage) -> Result<(), TransferError> {
         let item = self.store.media().get(self.channel, &message.id).await?;
         if item.is_some_and(|item| item.record.status != MediaStatus::Erased) {

@@ -96,6 +96,13 @@ async fn whoever_saves_a_rule_is_warned() {
     assert_eq!(kept["items"][1]["question"], "When?", "what is left out stays");
     let emptied = json!({"keywords": ["new"], "question": "", "answer": "10-19"});
     assert_eq!(send(rest.put(&path, &emptied)).await.ok()["items"][1]["question"], "");
+
+    assert_eq!(rest.rule(&["？", "ok"], "yes").await["warnings"], json!([]));
+    rest.configure(json!({"qa": {"keywordMatch": "contains"}})).await;
+    let short = rest.rule(&["no?", "1"], "no").await;
+    let id = texts(&short["items"], "id").pop().unwrap();
+    let expected = json!([{"code": "keyword_short", "keyword": "1", "ruleIds": [id]}]);
+    assert_eq!(short["warnings"], expected);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -248,6 +255,22 @@ async fn a_draft_is_tried_on_what_was_said() {
         json!({"mode": "magic"}),
     ] {
         send(rest.post(&path, &bad)).await.refused(400, "invalid_request");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_matching_of_keywords_is_tried_on_what_was_said() {
+    let rest = Rest::start(&[]).await;
+    rest.rule(&["hours"], "9-18").await;
+    rest.said("m1", "what are your hours today?").await;
+    rest.said("m2", "hours").await;
+    for (of_channel, answered) in [("exact", 1), ("contains", 2)] {
+        rest.configure(json!({"qa": {"keywordMatch": of_channel}})).await;
+        assert_eq!(rest.backtest(&json!({})).await["answered"], answered, "the channel's");
+        for (tested, answered) in [("exact", 1), ("contains", 2)] {
+            let tested = rest.backtest(&json!({"keywordMatch": tested})).await;
+            assert_eq!(tested["answered"], answered, "{tested}");
+        }
     }
 }
 

@@ -251,6 +251,13 @@ async fn sentences_are_for_people_and_fields_for_programs() {
         (
             Method::POST,
             &under("/assistant/backtest"),
+            json!({"keywordMatch": "within"}),
+            "/keywordMatch",
+            "keywordMatch must be one of exact, contains",
+        ),
+        (
+            Method::POST,
+            &under("/assistant/backtest"),
             json!({"rules": [rule(json!({})), rule(json!({"keywords": ["x".repeat(101)]}))]}),
             "/rules/1/keywords/0",
             "rules[1].keywords[0] is longer than 100 characters",

@@ -150,6 +150,9 @@ async fn what_is_found_is_what_the_dump_has() {
     let mut scene = ServerScene::new().await;
     let id = scene.say("an alpaca").await;
     scene.finds("alpaca").await;
+    let recorded = "SELECT COUNT(bus_handled_until) FROM deployment";
+    let is_recorded = async || scene.database().query(recorded).await == "1";
+    until("the state of the bus is recorded", DEADLINE, is_recorded).await;
     let dump = scene.database().dump().await;
     scene.stack.ground.command(&scene.stack.line, &["snapshot", "create"]).await;
     // The search index of this process knows it, and lies beside the database.
@@ -159,4 +162,12 @@ async fn what_is_found_is_what_the_dump_has() {
     scene.stack.ground.command(&scene.stack.line, &["snapshot", "restore", "latest"]).await;
     scene.stack.process = scene.stack.ground.serve(&scene.stack.line).await;
     scene.finds("alpaca").await;
+    // That the edit is missing is told, however short a time has passed.
+    let path = format!("/channels/{}/backup/coverage", scene.group.chat_id);
+    let outages = async || {
+        let coverage = scene.stack.get(&path).await;
+        let gaps = coverage["gaps"].as_array().unwrap();
+        gaps.iter().filter(|gap| gap["reason"] == "outage").count()
+    };
+    until("the outage is told once", DEADLINE, async || outages().await == 1).await;
 }

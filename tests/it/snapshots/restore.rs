@@ -331,4 +331,13 @@ async fn a_wrong_request_is_refused_with_its_reason() {
         let (code, said) = scene.run(args).await;
         assert!(code != Some(0) && said.contains(why), "{args:?}: {said}");
     }
+    let folder = scene.new_folder("inside");
+    let into = folder.display().to_string();
+    let [files, blobs] = ["files", "blobs"].map(|name| folder.join(name).display().to_string());
+    let args = ["snapshot", "restore", &id, "--into", &into, "--blobs", &files];
+    let (code, said) = scene.run(&args).await;
+    assert!(code != Some(0) && said.contains("is inside of the new folder"), "{said}");
+    assert!(!folder.exists(), "nothing is left behind");
+    scene.restore(&id, &folder, &["--blobs", &blobs]).await;
+    assert!(folder.join("blobs/media-store.id").exists());
 }

@@ -15,6 +15,7 @@ on_both!(
     an_outage_is_what_passed_between_two_beats,
     an_outage_is_told_after_a_clock_that_was_ahead,
     a_bus_that_lost_events_is_an_outage,
+    what_a_restored_database_lacks_is_one_outage,
     lost_media_are_counted_by_reason,
     gaps_of_many_channels_are_those_of_each,
     what_comes_after_its_subscription_is_missing,
@@ -359,6 +360,39 @@ async fn a_bus_that_lost_events_is_an_outage(fixture: Fixture) {
     assert!(!replace(Some(&second), &other, 32).await, "another process has told it");
     assert!(replace(Some(&behind), &other, 41).await);
     let outages = [("outage", 20, Some(31)), ("outage", 30, Some(41))];
+    assert_eq!(told(&gaps(&fixture, "C1").await), outages);
+}
+
+async fn what_a_restored_database_lacks_is_one_outage(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    let (processes, messages) = (fixture.store.processes(), fixture.store.messages());
+    processes.leave_lost_events().await.unwrap();
+    let mut known = processes.bus_record().await.unwrap();
+    assert_eq!(known, None, "no service ran on it");
+    // The bus goes on; the restoration took a moment, or hours.
+    for (handled, alive, start) in [(20, 25, 30), (45, 40, 10_000_000)] {
+        let record = |until| BusRecord {
+            identity: "one".to_owned(),
+            last_sequence: 5,
+            handled_until: at(until),
+        };
+        let replace = async |known: Option<&BusRecord>, until| {
+            let done = processes.replace_bus_record(known, &record(until), at(until)).await;
+            assert!(done.unwrap());
+        };
+        replace(known.as_ref(), handled).await;
+        messages.record_alive(at(alive)).await.unwrap();
+        // An attempt may be repeated.
+        for _ in 0..2 {
+            processes.leave_lost_events().await.unwrap();
+        }
+        let restored = processes.bus_record().await.unwrap();
+        messages.record_alive(at(start)).await.unwrap();
+        replace(restored.as_ref(), start).await;
+        known = Some(record(start));
+    }
+    let outages = [("outage", 20, Some(30)), ("outage", 40, Some(10_000_000))];
     assert_eq!(told(&gaps(&fixture, "C1").await), outages);
 }
 

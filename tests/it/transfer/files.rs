@@ -25,39 +25,52 @@ use zip::ZipArchive;
 use super::home::{Home, START};
 use super::{GROUP, OWNER, on_both};
 use crate::blobs::no_s3;
+use crate::harness::files::holding;
 use crate::stack::Parts;
 use crate::store::{at, change};
 
 on_both!(
     files_come_back_with_their_messages,
+    previews_come_back_with_their_files,
     files_without_room_are_counted,
     a_missing_file_is_left_out_and_told,
+    a_file_of_another_size_is_missing,
     damaged_and_missing_files_are_told_and_brought_later,
     a_file_whose_message_is_taken_back_meanwhile_is_not_missing,
 );
 
 const PICTURE: &[u8] = b"\xff\xd8\xff\xe0 a picture of the station";
+const PREVIEW: &[u8] = b"\xff\xd8\xff\xe0 the station\xff\xd9";
 
 fn blobs(home: &Home) -> Blobs {
     Blobs::open(&BlobsKind::Folder(home.path("data").join("blobs")), &no_s3()).unwrap()
 }
 
-/// Stores a file for the first picture, as the media worker does.
+/// Stores a file for the first picture, as the media worker does, but without a preview.
 async fn with_file(home: &Home) -> MessageId {
+    with_file_and(home, None).await
+}
+
+/// Stores a file for the first picture, and a preview.
+async fn with_file_and(home: &Home, preview: Option<&'static [u8]>) -> MessageId {
     let messages = home.messages().await;
     let picture = messages.iter().find(|m| m.kind == MessageType::Image && m.content.is_some());
     let (id, store) = (picture.unwrap().id.clone(), home.store().await);
-    let bytes = stream::iter([Ok::<_, Infallible>(Bytes::from_static(PICTURE))]);
-    let claim =
-        async |blob| store.media().claim_blob(blob, SystemClock.now()).await.map_err(Into::into);
-    let put: Result<_, BlobError> = blobs(home).put(bytes, 1 << 20, claim).await;
-    let (stored, claim) = put.unwrap();
-    let media = NewMedia {
-        claim,
-        bytes: i64::try_from(stored.bytes).unwrap(),
-        content_type: "image/jpeg".to_owned(),
-        preview: None,
+    let put = async |content: &'static [u8]| {
+        let bytes = stream::iter([Ok::<_, Infallible>(Bytes::from_static(content))]);
+        let claim = async |blob| {
+            store.media().claim_blob(blob, SystemClock.now()).await.map_err(Into::into)
+        };
+        let put: Result<_, BlobError> = blobs(home).put(bytes, 1 << 20, claim).await;
+        put.unwrap()
     };
+    let (stored, claim) = put(PICTURE).await;
+    let (bytes, content_type) = (i64::try_from(stored.bytes).unwrap(), "image/jpeg".to_owned());
+    let preview = match preview {
+        Some(preview) => Some((put(preview).await.1, content_type.clone())),
+        None => None,
+    };
+    let media = NewMedia { claim, bytes, content_type, preview };
     let kept =
         store.media().store_media(&GROUP.into(), &id, &media, SystemClock.now()).await.unwrap();
     assert_eq!(kept, MediaOutcome::Stored);
@@ -93,6 +106,42 @@ async fn files_come_back_with_their_messages(parts: Parts) {
     let mut inside = Vec::new();
     archive.by_name(&format!("media/{id}.jpg")).unwrap().read_to_end(&mut inside).unwrap();
     assert_eq!(inside, PICTURE);
+}
+
+async fn previews_come_back_with_their_files(parts: Parts) {
+    let from = Home::with_messages(parts).await;
+    let id = with_file_and(&from, Some(PREVIEW)).await;
+    let expected = preview_of(&from, &id).await;
+    assert!(expected.is_some());
+    for out in ["backup", "backup.zip"] {
+        let path = from.path(out).display().to_string();
+        from.run(&["export", "--channel", GROUP, "--out", &path]).await.succeeded();
+        let to = Home::with_user(parts).await;
+        let imported = to.import(&path, &["--user", OWNER]).await.succeeded();
+        assert_eq!(imported.count("files"), 1);
+        assert_eq!(preview_of(&to, &id).await, expected, "{out}");
+    }
+    // What is no whole picture is none, and costs the file nothing.
+    let folder = from.path("backup");
+    let preview = folder.join(format!("media/{id}.preview.jpg"));
+    assert_eq!(std::fs::read(&preview).unwrap(), PREVIEW);
+    for content in [&PREVIEW[..PREVIEW.len() - 1], b"<script>"] {
+        std::fs::write(&preview, content).unwrap();
+        let to = Home::with_user(parts).await;
+        let imported = to.import(&folder.display().to_string(), &["--user", OWNER]).await;
+        assert_eq!(imported.succeeded().count("files"), 1);
+        assert_eq!(preview_of(&to, &id).await, None);
+    }
+}
+
+/// Returns the preview of a message's file, which the media store has.
+async fn preview_of(home: &Home, id: &MessageId) -> Option<BlobId> {
+    let store = home.store().await;
+    let item = store.media().get(&GROUP.into(), id).await.unwrap().unwrap();
+    store.close().await;
+    let preview = item.record.preview?.blob;
+    assert!(blobs(home).size(&preview).await.unwrap().is_some());
+    Some(preview)
 }
 
 async fn files_without_room_are_counted(parts: Parts) {
@@ -189,6 +238,20 @@ async fn a_missing_file_is_left_out_and_told(parts: Parts) {
     let mut archive = archive(&home);
     archive.by_name("missing-files.txt").unwrap().read_to_string(&mut listed).unwrap();
     assert_eq!((listed, archive.len()), (list, 2));
+}
+
+async fn a_file_of_another_size_is_missing(parts: Parts) {
+    let home = Home::with_messages(parts).await;
+    let id = with_file(&home).await;
+    blobs(&home).identity("m1".to_owned()).await.unwrap();
+    let stored = holding(&home.path("data").join("blobs"), PICTURE).pop().unwrap();
+    std::fs::write(&stored, &PICTURE[..PICTURE.len() - 1]).unwrap();
+    let path = home.path("backup").display().to_string();
+    let ended = home.run(&["export", "--channel", GROUP, "--out", &path]).await.ended(3);
+    assert!(ended.stderr.contains("1 media files are missing"), "{}", ended.stderr);
+    let list = std::fs::read_to_string(home.path("backup").join("missing-files.txt")).unwrap();
+    assert_eq!(list.lines().skip(1).collect::<Vec<_>>(), [id.as_str()]);
+    assert!(!home.path("backup").join("media").exists());
 }
 
 /// Source of files whose message is taken back, and whose blob is swept, before they are opened.

@@ -1,8 +1,8 @@
-//! `POST …/assistant/backtest`: tests draft rules, another mode or strictness against past messages.
+//! `POST …/assistant/backtest`: tests draft rules or other settings against past messages.
 
 use axum::Json;
 use axum::extract::State;
-use chatkeep_core::assistant::{QaMode, RuleDraft, Strictness};
+use chatkeep_core::assistant::{KeywordMatch, QaMode, RuleDraft, Strictness};
 use chatkeep_core::id::RuleId;
 use chatkeep_core::time::Timestamp;
 use chatkeep_http::{HttpError, OptionalBody};
@@ -19,9 +19,10 @@ use crate::assistant::trial::SourceView;
 use crate::editable::{Editable, Shown};
 use crate::input::{Keyword, NotForText};
 
-/// Draft to test against past messages: other rules, another mode or strictness, or all of them.
+/// Draft to test against past messages: other rules, another mode, matching of keywords or
+/// strictness, or all of them.
 #[derive(Default, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct BacktestBody {
     /// Rules to test; the channel's rules when absent.
     #[schema(max_items = 10000, nullable = false)]
@@ -29,6 +30,9 @@ pub(crate) struct BacktestBody {
     /// Mode to test; the channel's mode when absent.
     #[schema(nullable = false)]
     mode: Option<QaMode>,
+    /// Method of matching keywords to test; the channel's method when absent.
+    #[schema(nullable = false)]
+    keyword_match: Option<KeywordMatch>,
     /// Strictness to test; the channel's strictness when absent.
     #[schema(nullable = false)]
     strictness: Option<Strictness>,
@@ -135,8 +139,8 @@ pub(crate) async fn backtest(
 impl From<BacktestBody> for BacktestRequest {
     fn from(body: BacktestBody) -> Self {
         let drafts = |rules: Vec<DraftItem>| rules.into_iter().map(BacktestDraft::from).collect();
-        let BacktestBody { rules, mode, strictness, days } = body;
-        Self { rules: rules.map(drafts), mode, strictness, days }
+        let BacktestBody { rules, mode, keyword_match, strictness, days } = body;
+        Self { rules: rules.map(drafts), mode, keyword_match, strictness, days }
     }
 }
 

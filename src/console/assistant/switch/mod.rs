@@ -214,12 +214,13 @@ async fn edited(
 
 /// Leads to what a rule as it is being edited would have answered. Absent texts, and an empty answer,
 /// stand for the saved ones; of a long answer, its beginning is enough, but cannot be saved from there.
-/// `None` if the address would be too long for browsers and proxies.
+/// `None` if the address would be too long for browsers and proxies. `form` is the one that has the
+/// texts.
 pub(super) fn compared(
     access: &SettingsAccess,
     rule: Option<&RuleId>,
     texts: RuleUpdate,
-    version: Option<i64>,
+    form: &RuleForm,
 ) -> Option<Response> {
     let mut not_for = texts.not_for.clone().unwrap_or_default();
     if texts.not_for.is_some() && not_for.is_empty() {
@@ -231,7 +232,8 @@ pub(super) fn compared(
         question: texts.question.unwrap_or_default(),
         answer: texts.answer.unwrap_or_default(),
         not_for,
-        version,
+        version: form.version,
+        seen: form.seen.clone(),
         ..SwitchQuery::default()
     };
     let page = format!("{}/assistant/switch", channel_path(access.channel()));

@@ -30,6 +30,9 @@ pub(crate) struct SwitchQuery {
     pub(super) not_for: Vec<String>,
     /// Version of the list that the edited rule's form was filled with.
     pub(super) version: Option<i64>,
+    /// Digest of the texts that the edited rule's form was filled with.
+    #[serde(default)]
+    pub(super) seen: String,
     /// `yes` where only the beginning of the answer is here.
     #[serde(default)]
     pub(super) cut: String,
@@ -94,8 +97,9 @@ impl SwitchQuery {
         let rule = self.rule.iter().map(|rule| ("rule", rule));
         let keywords = self.keyword.iter().map(|keyword| ("keyword", keyword));
         let not_for = self.not_for.iter().map(|text| ("notFor", text));
-        let texts = [("question", &self.question), ("answer", &self.answer), ("cut", &self.cut)];
-        let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
+        let texts = [("question", &self.question), ("answer", &self.answer)];
+        let texts = texts.into_iter().chain([("cut", &self.cut), ("seen", &self.seen)]);
+        let texts = texts.filter(|(_, text)| !text.is_empty());
         let version = version.iter().map(|version| ("version", version));
         let all = rule.chain(keywords).chain(not_for).chain(texts).chain(version);
         all.map(|(name, value)| (name, value.clone())).collect()
@@ -110,6 +114,7 @@ impl SwitchQuery {
             answer: self.answer.clone(),
             not_for: self.not_for.clone(),
             version: self.version,
+            seen: self.seen.clone(),
         })
     }
 

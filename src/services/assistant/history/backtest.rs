@@ -1,10 +1,10 @@
-//! Test of draft rules or of another mode against past messages.
+//! Test of draft rules or of other settings against past messages.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
-use chatkeep_core::assistant::{QaMode, Rule, RuleDraft, Strictness, limits};
+use chatkeep_core::assistant::{KeywordMatch, QaMode, Rule, RuleDraft, Strictness, limits};
 use chatkeep_core::heavy::CALLERS;
 use chatkeep_core::id::{RuleId, UserId};
 use chatkeep_core::time::Timestamp;
@@ -25,13 +25,16 @@ const RULES: FieldPath = FieldPath::body("/rules");
 /// Maximum number of changes listed.
 const CHANGES: usize = 100;
 
-/// Draft to test against past messages: other rules, another mode or strictness, or all of them.
+/// Draft to test against past messages: other rules, another mode, matching of keywords or
+/// strictness, or all of them.
 #[derive(Clone, Debug, Default)]
 pub struct BacktestRequest {
     /// Rules to test; the channel's when absent.
     pub rules: Option<Vec<BacktestDraft>>,
     /// Mode to test; the channel's when absent.
     pub mode: Option<QaMode>,
+    /// Matching of keywords to test; the channel's when absent.
+    pub keyword_match: Option<KeywordMatch>,
     /// Strictness to test; the channel's when absent.
     pub strictness: Option<Strictness>,
     /// Number of days of history to examine; [`DAYS`] when absent.
@@ -135,6 +138,7 @@ impl AssistantService {
         source.config.qa.enabled = true;
         let qa = &mut source.config.qa;
         qa.mode = request.mode.unwrap_or(qa.mode);
+        qa.keyword_match = request.keyword_match.unwrap_or(qa.keyword_match);
         qa.strictness = request.strictness.unwrap_or(qa.strictness);
         if let Some(rules) = request.rules {
             let (now, user) = (self.clock.now(), access.user().clone());
