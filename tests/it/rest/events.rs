@@ -11,7 +11,7 @@ use super::{CHANNEL, OWNER, Rest, message, now, send};
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{DEADLINE, Parts, Stack};
-use crate::store::{item, said, unsent};
+use crate::store::{at, item, said, unsent};
 
 /// Reader that continues at its cursor.
 #[derive(Default)]
@@ -223,4 +223,36 @@ async fn a_page_of_many_events_tells_what_pages_of_one_tell() {
     assert_eq!(told, [(&json!("a"), &kim), (&json!("c"), &kim)], "nothing of what was unsent");
     let kept = of(CHANNEL).into_iter().find(|data| data["message"]["id"] == "kept").unwrap();
     assert_eq!(kept["message"]["content"], "here");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cursor_whose_later_events_are_not_retained_is_refused() {
+    let rest = Rest::start(&[]).await;
+    let latest = send(rest.get("/events?cursor=latest")).await.ok();
+    assert_eq!((&latest["events"], &latest["hasMore"]), (&json!([]), &json!(false)));
+    let said = async |id: &str| {
+        rest.keep(&[message(id, OWNER, "2026-01-02T03:04:05Z", "hello")]).await;
+    };
+    let after = async |cursor: &Value| {
+        let cursor = cursor["nextCursor"].as_str().unwrap();
+        send(rest.get(&format!("/events?limit=1&cursor={cursor}"))).await
+    };
+    let id = |page: &Value| page["events"][0]["data"]["message"]["id"].clone();
+    said("a").await;
+    said("b").await;
+    let first = after(&latest).await.ok();
+    let second = after(&first).await.ok();
+    assert_eq!((id(&first), id(&second)), (json!("a"), json!("b")), "from now on");
+
+    let before = at(now().millis() + 1);
+    assert!(rest.store.outbox().purge_outbox_events(before).await.unwrap() >= 2);
+    said("c").await;
+    for cursor in [&latest, &first] {
+        after(cursor).await.refused(410, "cursor_expired");
+    }
+    let third = after(&second).await.ok();
+    assert_eq!(id(&third), "c", "nothing was missed");
+    assert_eq!(id(&send(rest.get("/events")).await.ok()), "c", "from the oldest on");
+    let latest = send(rest.get("/events?cursor=latest")).await.ok();
+    assert_eq!(after(&latest).await.ok()["events"], json!([]));
 }
