@@ -198,8 +198,9 @@ pub use usage_days::DayUsage;
 pub use users::User;
 pub use webhooks::{
     Attempt, DeliveryFailure, DeliveryFilter, DeliveryStatus, DisabledReason, EventRef, LeaseRoom,
-    LeasedDelivery, NewWebhook, Next, PendingNotice, TEST_EVENT, WEBHOOKS_OF_USER, Webhook,
-    WebhookChange, WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker, WebhookQueue,
+    LeasedDelivery, NewWebhook, Next, PendingNotice, SecretRotated, TEST_EVENT, WEBHOOKS_OF_USER,
+    Webhook, WebhookChange, WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker,
+    WebhookQueue,
 };
 
 /// Store. Cheap to clone.

@@ -914,6 +914,7 @@ webhook-secret = Signing secret
 webhook-secret-title = The secret of your webhook
 webhook-secret-use = Your program checks with it that an event comes from here.
 webhook-secret-until = The old secret also signs until { $date }.
+webhook-secret-still-valid = The secret before this one is still valid, and only two can be at the same time. Wait until it ends, or choose that it ends now: then only the new one is valid.
 webhook-new-secret = Replace secret
 webhook-replace-title = Replace the secret of this webhook?
 webhook-replace-text = Put the new one into your program. Until the old one ends, events are signed with both.

@@ -839,6 +839,7 @@ webhook-secret = 署名シークレット
 webhook-secret-title = Webhookのシークレット
 webhook-secret-use = プログラムは、イベントがここから届いたことをこれで確認します。
 webhook-secret-until = 古いシークレットは{ $date }まで使えます。
+webhook-secret-still-valid = 前のシークレットがまだ有効で、同時に有効にできるのは2つまでです。期限が切れるまで待つか、「すぐに無効にする」を選ぶと、新しいものだけが有効になります。
 webhook-new-secret = シークレットを再発行
 webhook-replace-title = このWebhookのシークレットを再発行しますか？
 webhook-replace-text = 新しいシークレットをプログラムに設定してください。古いものが無効になるまでは両方で署名されます。

@@ -840,6 +840,7 @@ webhook-secret = 簽章密鑰
 webhook-secret-title = 您的 webhook 密鑰
 webhook-secret-use = 您的程式用它確認事件確實來自這裡。
 webhook-secret-until = 舊密鑰可使用到 { $date }。
+webhook-secret-still-valid = 前一組密鑰仍然有效，而同時最多只能有兩組有效。請等它失效，或選擇立即失效，之後就只有新密鑰有效。
 webhook-new-secret = 更換密鑰
 webhook-replace-title = 要更換這個 webhook 的密鑰嗎？
 webhook-replace-text = 請把新密鑰設定到程式裡。舊密鑰失效前，事件會同時用兩組密鑰簽章。
