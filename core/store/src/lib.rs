@@ -153,7 +153,7 @@ pub use idempotency::{IdempotencyClaim, IdempotencyKey, IdempotencyState};
 pub use identity::OTHER_DATABASE;
 pub use ingest::{
     ChannelChange, ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
-    ImportedPerson, IngestOutcome, NewImport, Removed,
+    ImportedPerson, ImportedTimes, IngestOutcome, NewImport, Removed,
 };
 pub use keys::{KEYS_OF_USER, Key, NewKey, Rotated};
 pub use logged_changes::LoggedChanges;

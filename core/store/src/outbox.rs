@@ -35,7 +35,8 @@ pub struct OutboxEvent {
     pub channel: Option<ChannelId>,
     /// Message id, or user id.
     pub subject: Option<String>,
-    /// Further subject: the disabled webhook, or the saved search.
+    /// Further subject: the disabled webhook, the saved search, or the [times of imported
+    /// messages](crate::ImportedTimes).
     pub detail: Option<String>,
     /// Properties of an unstored message to deliver.
     pub unstored: Option<UnstoredMessage>,

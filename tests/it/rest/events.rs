@@ -3,11 +3,12 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chatkeep_core::profile::Profile;
+use chatkeep_core::time::Timestamp;
 use chatkeep_emulator::Entry;
 use chatkeep_store::{OutboxPosition, PresenceEvidenceKind};
 use serde_json::{Value, json};
 
-use super::{CHANNEL, OWNER, Rest, message, now, send};
+use super::{CHANNEL, OWNER, Rest, message, now, send, under};
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{DEADLINE, Parts, Stack};
@@ -255,4 +256,41 @@ async fn a_cursor_whose_later_events_are_not_retained_is_refused() {
     assert_eq!(id(&send(rest.get("/events")).await.ok()), "c", "from the oldest on");
     let latest = send(rest.get("/events?cursor=latest")).await.ok();
     assert_eq!(after(&latest).await.ok()["events"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_import_is_told_and_so_is_its_undoing() {
+    let rest = Rest::start(&[]).await;
+    for (key, since) in [("ck_since", "2024-01-06"), ("ck_later", "2024-01-07")] {
+        let since = Timestamp::parse(&format!("{since}T00:00:00Z")).unwrap();
+        rest.key(key, OWNER, |key| key.not_before = Some(since)).await;
+    }
+    let file = rest.stack.ground.folder.path().join("chat.txt");
+    std::fs::write(&file, include_str!("../transfer/line_en.txt")).unwrap();
+    let file = file.display().to_string();
+    let zone = ["--time-zone", "UTC"];
+    let import = ["import", &file, "--channel", CHANNEL, zone[0], zone[1]];
+    rest.stack.ground.command(&rest.stack.line, &import).await;
+    let told = async |key: &str| {
+        let page = send(rest.with(key, "/events?limit=100")).await.ok();
+        let events = page["events"].as_array().unwrap().iter();
+        events.map(|event| json!([event["type"], event["data"]])).collect::<Vec<_>>()
+    };
+    let (from, to) = ("2024-01-05T09:31:00.000Z", "2024-01-06T00:02:00.001Z");
+    let about = |kind: &str, from: Option<&str>, to: Option<&str>| {
+        let import = json!({"from": from, "to": to});
+        json!([kind, {"channelId": CHANNEL, "import": import}])
+    };
+    let added = |from: &str| about("import.added", Some(from), Some(to));
+    assert_eq!(told("ck_owner").await, [added(from)]);
+    let list = under(&format!("/backup/messages?from={from}&to={to}"));
+    let listed = send(rest.get(&list)).await.ok();
+    assert_eq!(listed["messages"].as_array().unwrap().len(), 7, "all of them");
+    // Nothing about times that a key may not read.
+    assert_eq!(told("ck_since").await, [added("2024-01-06T00:00:00.000Z")]);
+    assert_eq!(told("ck_later").await, Vec::<Value>::new());
+
+    rest.stack.ground.command(&rest.stack.line, &["import", "undo", "1"]).await;
+    assert_eq!(told("ck_owner").await, [added(from), about("import.undone", None, None)]);
+    assert_eq!(send(rest.get(&list)).await.ok()["messages"], json!([]));
 }
