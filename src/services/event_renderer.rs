@@ -133,8 +133,13 @@ impl EventRenderer {
                 data_of_message(event, &(channel, id), subjects, reader)?
             }
             EventSubject::Unstored(channel, id, unstored) => {
-                let bare = MessageView::bare(id, channel.clone(), event.at, unstored.kind);
-                let message = unstored_message(kind, event, bare, unstored, subjects, reader.mask);
+                let sent_at = unstored.sent_at.unwrap_or(event.at);
+                let bare = MessageView::bare(id, channel.clone(), sent_at, unstored.kind);
+                let message = if kind == OutboxEventKind::MessageUnsent {
+                    unsent_message(event, bare, unstored, reader.bounds)
+                } else {
+                    unstored_message(kind, event, bare, unstored, subjects, reader.mask)
+                };
                 EventData { message: Some(message?), ..EventData::default() }
             }
         };
@@ -240,6 +245,18 @@ fn data_of_message(
         ReportedHit::Found(search) => Some(search.shown.clone()),
     };
     Some(EventData { message: Some(message.into()), search, ..EventData::default() })
+}
+
+/// Renders the tombstone of an unstored message; `None` for one that is beyond the reader.
+fn unsent_message(
+    event: &EventRef,
+    bare: MessageView,
+    unstored: &UnstoredMessage,
+    bounds: &Bounds,
+) -> Option<EventMessage> {
+    let readable = bounds.reads(bare.timestamp);
+    let message = MessageView { unsent_at: Some(event.at), ..bare };
+    readable.then_some(EventMessage { message, kept: false, reason: Some(unstored.reason) })
 }
 
 /// Renders an unstored message: nothing of its content, and nothing at all once it was retracted or

@@ -221,7 +221,15 @@ async fn a_page_of_many_events_tells_what_pages_of_one_tell() {
     let told = of(channel).into_iter().map(|data| &data["message"]).filter(|one| one.is_object());
     let told: Vec<_> = told.map(|one| (&one["id"], &one["sender"]["displayName"])).collect();
     let kim = json!("Kim");
-    assert_eq!(told, [(&json!("a"), &kim), (&json!("c"), &kim)], "nothing of what was unsent");
+    let [a, b, c] = ["a", "b", "c"].map(|id| json!(id));
+    let expected = [(&a, &kim), (&c, &kim), (&b, &Value::Null)];
+    assert_eq!(told, expected, "nothing of what was unsent, but that it was");
+    let unsent = of(channel).into_iter().find(|data| data["message"]["id"] == "b").unwrap();
+    let unsent = &unsent["message"];
+    assert_eq!((&unsent["kept"], &unsent["reason"]), (&json!(false), &json!("not_subscribed")));
+    let times = (&unsent["timestamp"], &unsent["unsentAt"]);
+    let [sent, taken_back] = [31, 40].map(|time| json!(at(time).to_string()));
+    assert_eq!(times, (&sent, &taken_back));
     let kept = of(CHANNEL).into_iter().find(|data| data["message"]["id"] == "kept").unwrap();
     assert_eq!(kept["message"]["content"], "here");
 }

@@ -16,6 +16,7 @@ mod retention;
 mod side_by_side;
 mod sql;
 mod stray_edits;
+mod told_unstored;
 mod unknown;
 mod unsubscribed;
 
