@@ -264,8 +264,8 @@ async fn take_messages(
     Ok(())
 }
 
-/// Logs a batch: erased messages as taken back, which whoever has copies of them has to know; others
-/// for search replicas alone.
+/// Logs a batch: erased messages as taken back, which whoever has copies of them has to know (those
+/// that were unsent before lose their sender); others for search replicas alone.
 async fn log_removed(
     tx: &mut Tx,
     channel: &ChannelId,
@@ -273,10 +273,9 @@ async fn log_removed(
     how: RemovalMode,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let (erased, quiet): (Vec<_>, Vec<_>) = states.iter().partition(|(_, state)| {
-        let is_erased = matches!(how, RemovalMode::Tombstone);
-        is_erased && state.sent_at.is_some() && state.unsent_at.is_none()
-    });
+    let is_erased = matches!(how, RemovalMode::Tombstone);
+    let (erased, quiet): (Vec<_>, Vec<_>) =
+        states.iter().partition(|(_, state)| is_erased && state.sent_at.is_some());
     let events = erased.iter().map(|(message, _)| NewOutboxEvent {
         kind: OutboxEventKind::MessageUnsent.name(),
         at: now.millis(),
