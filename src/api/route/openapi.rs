@@ -29,11 +29,11 @@ use crate::webhooks;
 
 const ABOUT: &str = "Backed-up messages of chat groups, usage, members and the assistant.\n\n\
     `/api/v1/…` is the same as `/api/…`. Every response has `X-API-Version`, `X-Request-Id` and, \
-    where there is a rate limit, its headers; all errors have the same form. Parameters and members that a route \
-    does not know are rejected, and so is `null` in a field that is not nullable; `field` names \
-    the location: in a body a JSON Pointer, otherwise the name of the parameter or header. Lists \
-    accept `limit` and `cursor` and return `nextCursor` and a `Link` header. Every POST accepts an \
-    `Idempotency-Key`.";
+    where there is a rate limit, its headers; all errors have the same form. Parameters and members \
+    that a route does not know are rejected, and so is `null` in a field that is not nullable; \
+    `field` names the location: in a body a JSON Pointer, otherwise the name of the parameter or \
+    header. Lists accept `limit` and `cursor` and return `nextCursor` and a `Link` header. Every \
+    POST accepts an `Idempotency-Key`.";
 
 /// Returns the document of all routes.
 pub(crate) fn document(routes: &Routes) -> OpenApi {

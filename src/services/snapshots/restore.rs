@@ -43,8 +43,8 @@ pub struct RestoreRequest {
     pub into: RestoreDestination,
     pub identities: AgeIdentities,
     pub erased_in: Vec<ErasedIn>,
-    /// True to leave out files of messages that are damaged or missing in the archive; otherwise they
-    /// end the restoration.
+    /// True to leave out files of messages that are damaged or missing in the archive; otherwise
+    /// they end the restoration.
     pub skip_damaged_files: bool,
     /// Access to a media store that is a bucket.
     pub s3: S3Config,
