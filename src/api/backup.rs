@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_http::{HttpError, PublicUrl, Query};
+use chatkeep_http::{HttpError, Query};
 use chatkeep_services::Services;
 use chatkeep_services::access::{ChannelAccess, Member, Owner, ReadMessages, WriteBackup};
 use chatkeep_store::{ChannelJob, Coverage, MediaReason, MediaStatus};
@@ -13,6 +13,7 @@ use chatkeep_view::when::When;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::address::ApiUrl;
 use super::jobs::Removal;
 
 #[derive(Deserialize, IntoParams)]
@@ -75,7 +76,7 @@ struct MissingMedia {
 
 pub(super) async fn delete(
     State(services): State<Services>,
-    State(url): State<PublicUrl>,
+    url: ApiUrl,
     access: ChannelAccess<Owner, WriteBackup>,
     Query(query): Query<DeleteQuery>,
 ) -> Result<Removal<DeletedView>, HttpError> {

@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_http::{Body, HttpError, Path, PublicUrl, download};
+use chatkeep_http::{Body, HttpError, Path, download};
 use chatkeep_services::Services;
 use chatkeep_services::access::{ChannelAccess, Member, ReadMessages};
 use chatkeep_services::exports::ExportRequest;
@@ -15,6 +15,7 @@ use chatkeep_view::when::When;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::address::ApiUrl;
 use super::export::{AskedLanguage, FormatParam, documents};
 use super::jobs::{StatusView, accepted};
 use super::route::{Answer, Describe, Output};
@@ -104,7 +105,7 @@ pub(super) struct ExportFile(Response);
 
 pub(super) async fn begin(
     State(services): State<Services>,
-    State(url): State<PublicUrl>,
+    url: ApiUrl,
     access: ChannelAccess<Member, ReadMessages>,
     AskedLanguage(language): AskedLanguage,
     Body(body): Body<ExportBody>,
@@ -117,7 +118,7 @@ pub(super) async fn begin(
 
 pub(super) async fn list(
     State(services): State<Services>,
-    State(url): State<PublicUrl>,
+    url: ApiUrl,
     access: ChannelAccess<Member, ReadMessages>,
 ) -> Result<Json<ExportList>, HttpError> {
     let exports = services.export_jobs.list(&access).await?;
@@ -127,7 +128,7 @@ pub(super) async fn list(
 
 pub(super) async fn one(
     State(services): State<Services>,
-    State(url): State<PublicUrl>,
+    url: ApiUrl,
     access: ChannelAccess<Member, ReadMessages>,
     Path(path): Path<ExportPath>,
 ) -> Result<Json<ExportView>, HttpError> {
@@ -155,9 +156,9 @@ pub(super) async fn delete(
 }
 
 impl ExportView {
-    fn new(export: ExportJob, url: &PublicUrl) -> Self {
+    fn new(export: ExportJob, url: &ApiUrl) -> Self {
         Self {
-            url: format!("{url}/api/channels/{}/jobs/{}", export.channel, export.id),
+            url: format!("{url}/channels/{}/jobs/{}", export.channel, export.id),
             document_url: document_url(&export, url),
             id: export.id,
             channel_id: export.channel,
@@ -177,8 +178,8 @@ impl ExportView {
 }
 
 /// Returns the address of an export's document.
-pub(super) fn document_url(export: &ExportJob, url: &PublicUrl) -> String {
-    format!("{url}/api/channels/{}/backup/exports/{}/document", export.channel, export.id)
+pub(super) fn document_url(export: &ExportJob, url: &ApiUrl) -> String {
+    format!("{url}/channels/{}/backup/exports/{}/document", export.channel, export.id)
 }
 
 impl IntoResponse for Begun {

@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_http::{HttpError, Path, PublicUrl};
+use chatkeep_http::{HttpError, Path};
 use chatkeep_services::Services;
 use chatkeep_services::access::JobAccess;
 use chatkeep_services::jobs::Job;
@@ -14,6 +14,7 @@ use chatkeep_store::{ChannelJob, ExportJob, JobKind, JobStatus};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::address::ApiUrl;
 use super::export_jobs::document_url;
 use super::route::{Describe, Output};
 
@@ -85,7 +86,7 @@ pub(super) struct JobPath {
 
 pub(super) async fn read(
     State(services): State<Services>,
-    State(url): State<PublicUrl>,
+    url: ApiUrl,
     access: JobAccess,
     Path(path): Path<JobPath>,
 ) -> Result<Json<JobView>, HttpError> {
@@ -97,11 +98,7 @@ pub(super) async fn read(
 
 impl<T> Removal<T> {
     /// Returns the response to a request that began this job.
-    pub(super) fn of(
-        job: ChannelJob,
-        url: &PublicUrl,
-        done: impl FnOnce(&ChannelJob) -> T,
-    ) -> Self {
+    pub(super) fn of(job: ChannelJob, url: &ApiUrl, done: impl FnOnce(&ChannelJob) -> T) -> Self {
         if job.status == JobStatus::Done {
             return Self::Done(done(&job));
         }
@@ -110,9 +107,9 @@ impl<T> Removal<T> {
 }
 
 impl JobView {
-    fn new(job: ChannelJob, url: &PublicUrl) -> Self {
+    fn new(job: ChannelJob, url: &ApiUrl) -> Self {
         Self {
-            url: format!("{url}/api/channels/{}/jobs/{}", job.channel, job.id),
+            url: format!("{url}/channels/{}/jobs/{}", job.channel, job.id),
             id: job.id,
             channel_id: job.channel,
             kind: match job.kind {
@@ -129,10 +126,10 @@ impl JobView {
         }
     }
 
-    fn of_export(export: ExportJob, url: &PublicUrl) -> Self {
+    fn of_export(export: ExportJob, url: &ApiUrl) -> Self {
         let is_completed = export.status == JobStatus::Done;
         Self {
-            url: format!("{url}/api/channels/{}/jobs/{}", export.channel, export.id),
+            url: format!("{url}/channels/{}/jobs/{}", export.channel, export.id),
             document_url: is_completed.then(|| document_url(&export, url)),
             id: export.id,
             channel_id: export.channel,

@@ -6,6 +6,7 @@
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+mod address;
 mod assistant;
 mod auth;
 mod backup;
@@ -64,12 +65,6 @@ pub struct Api {
 impl FromRef<Api> for Services {
     fn from_ref(api: &Api) -> Self {
         api.services.clone()
-    }
-}
-
-impl FromRef<Api> for PublicUrl {
-    fn from_ref(api: &Api) -> Self {
-        api.url.clone()
     }
 }
 

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use chatkeep_core::id::UserId;
 use chatkeep_core::role::Role;
-use chatkeep_http::{Body, HttpError, Path, PublicUrl, Query};
+use chatkeep_http::{Body, HttpError, Path, Query};
 use chatkeep_services::Services;
 use chatkeep_services::access::{
     Admin, ChannelAccess, Member, Reaches, ReadMembers, WriteBackup, WriteMembers,
@@ -15,6 +15,7 @@ use chatkeep_view::MemberView;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::address::ApiUrl;
 use super::cursor::Page;
 use super::extract::WholeLimit;
 use super::jobs::Removal;
@@ -108,7 +109,7 @@ pub(super) async fn set_role(
 
 pub(super) async fn erase(
     State(services): State<Services>,
-    State(url): State<PublicUrl>,
+    url: ApiUrl,
     access: Reaches<WriteBackup>,
     Path(path): Path<UserPath>,
 ) -> Result<Removal<ErasedView>, HttpError> {

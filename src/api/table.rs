@@ -74,11 +74,13 @@ fn account(routes: Routes) -> Routes {
             "/events",
             events::list,
             text("list_events", Events, "List events in order").more(
-                "Start without a cursor, continue with `nextCursor` while `hasMore` is true, then \
-                 poll with the last one at intervals. Each type requires a scope: `message.*` \
-                 and `search.*` `read:messages`, `member.*` `read:members`, `file.*` and `media.*` `read:media`, \
-                 `endpoint.disabled` `manage:webhooks`. Events about the whole account are \
-                 returned only to keys that are not restricted to channels.",
+                "Start without a cursor, or with `latest` for what happens from now on; continue \
+                 with `nextCursor` while `hasMore` is true, also after an empty page, then poll \
+                 with the last one at intervals. When events after a cursor are not retained any \
+                 more, the response is 410. Each type requires a scope: `message.*`, `search.*` \
+                 and `import.*` `read:messages`, `member.*` `read:members`, `file.*` and \
+                 `media.*` `read:media`, `endpoint.disabled` `manage:webhooks`. Events about the \
+                 whole account are returned only to keys that are not restricted to channels.",
             ),
         )
 }

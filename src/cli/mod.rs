@@ -194,6 +194,9 @@ pub fn main() -> ExitCode {
             if error.downcast_ref::<export::MissingFiles>().is_some() {
                 return ExitCode::from(export::MissingFiles::CODE);
             }
+            if error.downcast_ref::<snapshot::FilesLeftOut>().is_some() {
+                return ExitCode::from(snapshot::FilesLeftOut::CODE);
+            }
             if usage { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
         }
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use chatkeep_core::config::{BlobsKind, Config, Database, has_password};
 use chatkeep_services::snapshots::{
-    AgeIdentities, ErasedIn, RestoreDestination, RestoreReport, RestoreRequest, SnapshotReason,
-    SnapshotRecord, SnapshotRetention, SnapshotService, SnapshotSource,
+    AgeIdentities, DamagedFiles, ErasedIn, RestoreDestination, RestoreReport, RestoreRequest,
+    SnapshotReason, SnapshotRecord, SnapshotRetention, SnapshotService, SnapshotSource,
 };
 use chatkeep_transfer::out::{note, say};
 use serde_json::json;
@@ -73,6 +73,20 @@ struct RestoreArgs {
     /// repeated. Later snapshots in the same place are asked in any case.
     #[arg(long, value_name = "PLACE")]
     erased_in: Vec<String>,
+    /// Leave out files of messages that are damaged or missing in the snapshots, list them, and end
+    /// with exit code 3; without it, the first one ends the restoration.
+    #[arg(long)]
+    skip_damaged_files: bool,
+}
+
+/// Files that are damaged or missing in the snapshots; everything else is restored.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} files of messages were left out: they are damaged or missing in the snapshots")]
+pub(super) struct FilesLeftOut(u64);
+
+impl FilesLeftOut {
+    /// Exit code of the process.
+    pub(super) const CODE: u8 = 3;
 }
 
 pub(super) async fn run(context: &Context, args: SnapshotArgs) -> anyhow::Result<()> {
@@ -212,8 +226,9 @@ async fn restore(
     let into = destination(config, args.into)?;
     let erased_in = args.erased_in.into_iter().map(erased_in).collect::<anyhow::Result<_>>()?;
     let identities = AgeIdentities::read(&args.identity)?;
+    let (skip_damaged_files, s3) = (args.skip_damaged_files, config.s3.clone());
     let request =
-        RestoreRequest { id: args.id, into, identities, erased_in, s3: config.s3.clone() };
+        RestoreRequest { id: args.id, into, identities, erased_in, skip_damaged_files, s3 };
     let service = compared(context, target).await?;
     // The restoration goes on although nobody reads the output any more.
     let mut printed = Ok(());
@@ -225,6 +240,9 @@ async fn restore(
     let report = service.restore(&request, &mut found).await?;
     printed?;
     print_report(&report, &request);
+    if report.damaged.count > 0 {
+        bail!(FilesLeftOut(report.damaged.count));
+    }
     Ok(())
 }
 
@@ -270,6 +288,7 @@ fn print_report(report: &RestoreReport, request: &RestoreRequest) {
         messages,
         files,
         missing,
+        damaged,
         replayed,
         earlier_texts,
         unread,
@@ -290,6 +309,7 @@ fn print_report(report: &RestoreReport, request: &RestoreRequest) {
     if *missing > 0 {
         note!("chatkeep: {missing} files are not in the snapshot; their messages say so");
     }
+    print_damaged(damaged);
     if *repaired > 0 || *left > 0 {
         note!("chatkeep: {repaired} differences were repaired, {left} are left as they were");
     }
@@ -303,6 +323,18 @@ fn print_report(report: &RestoreReport, request: &RestoreRequest) {
     }
     if matches!(request.into, RestoreDestination::Folder { .. }) {
         note!("its settings are in settings.toml there, without secrets");
+    }
+}
+
+/// Names the files that were left out; of many the first ones.
+fn print_damaged(damaged: &DamagedFiles) {
+    for object in &damaged.first {
+        note!("chatkeep: {object} is damaged or missing and was left out; its messages say so");
+    }
+    let named = u64::try_from(damaged.first.len()).unwrap_or(u64::MAX);
+    let more = damaged.count.saturating_sub(named);
+    if more > 0 {
+        note!("chatkeep: so were {more} more");
     }
 }
 

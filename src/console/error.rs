@@ -90,6 +90,7 @@ impl From<ServiceError> for PageError {
             | ServiceError::PlanRequired
             | ServiceError::RulesTooLarge { .. }
             | ServiceError::TooManyRules
+            | ServiceError::CursorExpired
             | ServiceError::Invalid { .. } => Self::Input,
             ServiceError::RequestRunning | ServiceError::Unavailable => Self::Busy,
             ServiceError::Internal => Self::Internal,

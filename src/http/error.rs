@@ -97,6 +97,7 @@ pub fn sentence(status: StatusCode) -> &'static str {
         404 => "Not found",
         406 => "The response is not available in a media type that `Accept` allows",
         409 => "Conflict",
+        410 => "Events after the cursor are not retained any more",
         412 => "The object has changed: `If-Match` names another version",
         413 => "The request body is too large",
         415 => "The request body must be application/json",
@@ -130,6 +131,14 @@ impl HttpError {
         status: StatusCode::FORBIDDEN,
         code: ErrorCode::PlanRequired,
         error: "Semantic mode requires the pro plan",
+    };
+
+    /// Events after the cursor were purged before they were read.
+    const CURSOR_EXPIRED: Self = Self::Refused {
+        status: StatusCode::GONE,
+        code: ErrorCode::CursorExpired,
+        error: "Events after the cursor are not retained any more: begin anew with cursor=latest, \
+                and list again what you keep",
     };
 
     /// The request may come from a page of another origin (CSRF).
@@ -315,6 +324,7 @@ impl From<ServiceError> for HttpError {
             ServiceError::PlanRequired => Self::SEMANTIC_NEEDS_PRO,
             ServiceError::RulesTooLarge { bytes } => Self::RulesTooLarge { bytes },
             ServiceError::TooManyRules => Self::TooManyRules,
+            ServiceError::CursorExpired => Self::CURSOR_EXPIRED,
             ServiceError::RequestRunning => Self::RUNNING,
             ServiceError::Internal => Self::Internal,
             ServiceError::Unavailable => Self::Unavailable,

@@ -34,7 +34,7 @@ pub struct ErrorView<'a> {
     /// `media_erased`, `media_expired`, `media_failed`, `media_missing`, `media_pending`,
     /// `media_skipped`, `no_preview`, `not_found`, `unknown_api_version`, `method_not_allowed`,
     /// `not_acceptable`, `request_timeout`, `answer_not_kept`, `conflict`, `request_interrupted`,
-    /// `too_many_keys`, `precondition_failed`, `body_too_large`, `uri_too_long`,
+    /// `too_many_keys`, `cursor_expired`, `precondition_failed`, `body_too_large`, `uri_too_long`,
     /// `unsupported_media_type`, `range_not_satisfiable`, `idempotency_key_reused`, `rate_limited`,
     /// `headers_too_large`, `internal`, `unavailable`.
     #[schema(value_type = String)]

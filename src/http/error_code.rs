@@ -62,6 +62,7 @@ codes! {
     Conflict = "conflict",
     RequestInterrupted = "request_interrupted",
     TooManyKeys = "too_many_keys",
+    CursorExpired = "cursor_expired",
     PreconditionFailed = "precondition_failed",
     BodyTooLarge = "body_too_large",
     UriTooLong = "uri_too_long",

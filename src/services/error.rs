@@ -74,6 +74,9 @@ pub enum ServiceError {
     /// The channel has as many rules as a channel can have.
     #[error("a channel can have at most {} rules", limits::RULES)]
     TooManyRules,
+    /// Events after the cursor of the feed were purged before they were read.
+    #[error("events after the cursor are not retained any more")]
+    CursorExpired,
     /// The first request with the same idempotency key is still running.
     #[error("a request with the same idempotency key is running")]
     RequestRunning,

@@ -11,6 +11,8 @@ use super::{ServiceError, decode_cursor, encode_cursor};
 use crate::event_renderer::{EventReader, EventRenderer};
 
 const LIST: &str = "events";
+/// Cursor of a reader who begins now: no cursor of a list is this text.
+const LATEST: &str = "latest";
 
 /// Page of the feed.
 pub struct EventPage {
@@ -35,10 +37,11 @@ impl EventService {
     }
 
     /// Returns at most `limit` events from after the cursor; without one, from the oldest retained
-    /// event.
+    /// event. The cursor `latest` is the end of the feed.
     ///
     /// # Errors
-    /// [`ServiceError::Invalid`] for a bad cursor.
+    /// [`ServiceError::Invalid`] for a bad cursor, [`ServiceError::CursorExpired`] when events after
+    /// it were purged.
     #[boxed]
     pub async fn page(
         &self,
@@ -46,6 +49,9 @@ impl EventService {
         limit: u32,
         cursor: Option<&str>,
     ) -> Result<EventPage, ServiceError> {
+        if cursor == Some(LATEST) {
+            return self.end().await;
+        }
         let caller = &access.caller;
         let after = cursor.map(|text| decode_cursor(LIST, text)).transpose()?;
         let after: Bookmark = after.unwrap_or_default();
@@ -55,11 +61,21 @@ impl EventService {
         let reader =
             FeedReader { user: &caller.user, channels: &channels, not_before: caller.not_before() };
         let feed = self.store.outbox().outbox_events(reader, after, limit).await?;
+        if feed.missed && cursor.is_some() {
+            return Err(ServiceError::CursorExpired);
+        }
         let channels = feed.outbox_events.iter().filter_map(|event| event.channel.as_ref());
         access.record(&channels.cloned().collect::<BTreeSet<_>>(), ReadAction::Events);
         let reader = EventReader { bounds: &caller.bounds, mask: &caller.mask };
         let events = self.renderer.events(feed.outbox_events, reader).await?;
         let next = encode_cursor(LIST, &feed.next).ok_or(ServiceError::Internal)?;
         Ok(EventPage { events, next, has_more: feed.more })
+    }
+
+    /// Returns an empty page at the end of the feed.
+    async fn end(&self) -> Result<EventPage, ServiceError> {
+        let end = self.store.outbox().log_state().await?.newest();
+        let next = encode_cursor(LIST, &end).ok_or(ServiceError::Internal)?;
+        Ok(EventPage { events: Vec::new(), next, has_more: false })
     }
 }

@@ -59,6 +59,10 @@ pub struct EventData {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub percentage: Option<f64>,
+    /// The messages that were imported, or removed by undoing an import.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub import: Option<EventImport>,
     /// The saved search that found the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -67,6 +71,15 @@ pub struct EventData {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub webhook_id: Option<WebhookId>,
+}
+
+/// Imported messages of an event, by the times at which they were sent.
+#[derive(Clone, Copy, Debug, Default, Serialize, ToSchema)]
+pub struct EventImport {
+    /// Messages sent at or after this time; null when any of the channel may be concerned.
+    pub from: Option<Timestamp>,
+    /// Messages sent before this time; null when any of the channel may be concerned.
+    pub to: Option<Timestamp>,
 }
 
 /// Saved search of an event.

@@ -15,7 +15,7 @@ pub mod sanitize;
 pub mod schema;
 pub mod when;
 
-pub use event::{EventData, EventMessage, EventSearch, EventView, WebhookPayload};
+pub use event::{EventData, EventImport, EventMessage, EventSearch, EventView, WebhookPayload};
 pub use links::{
     LinkTarget, Links, ResourceName, channel_path, file_uri, message_path, message_uri, segment,
 };

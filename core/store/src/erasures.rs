@@ -296,7 +296,7 @@ impl MessageStore<'_> {
         let before = Timestamp::from_millis(before);
         loop {
             let mut tx = self.store.db.begin_bulk().await?;
-            bar_removed(&mut tx, channel, of, before).await?;
+            bar_removed(&mut tx, channel, of, before, now).await?;
             let removed = remove_some(&mut tx, channel, of, before, BATCH, now).await?;
             tx.commit().await?;
             if removed.last {

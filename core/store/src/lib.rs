@@ -153,7 +153,7 @@ pub use idempotency::{IdempotencyClaim, IdempotencyKey, IdempotencyState};
 pub use identity::OTHER_DATABASE;
 pub use ingest::{
     ChannelChange, ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
-    ImportedPerson, IngestOutcome, NewImport, Removed,
+    ImportedPerson, ImportedTimes, IngestOutcome, NewImport, Removed,
 };
 pub use keys::{KEYS_OF_USER, Key, NewKey, Rotated};
 pub use logged_changes::LoggedChanges;
@@ -198,8 +198,9 @@ pub use usage_days::DayUsage;
 pub use users::User;
 pub use webhooks::{
     Attempt, DeliveryFailure, DeliveryFilter, DeliveryStatus, DisabledReason, EventRef, LeaseRoom,
-    LeasedDelivery, NewWebhook, Next, PendingNotice, TEST_EVENT, WEBHOOKS_OF_USER, Webhook,
-    WebhookChange, WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker, WebhookQueue,
+    LeasedDelivery, NewWebhook, Next, PendingNotice, SecretRotated, TEST_EVENT, WEBHOOKS_OF_USER,
+    Webhook, WebhookChange, WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker,
+    WebhookQueue,
 };
 
 /// Store. Cheap to clone.

@@ -35,7 +35,8 @@ pub struct OutboxEvent {
     pub channel: Option<ChannelId>,
     /// Message id, or user id.
     pub subject: Option<String>,
-    /// Further subject: the disabled webhook, or the saved search.
+    /// Further subject: the disabled webhook, the saved search, or the [times of imported
+    /// messages](crate::ImportedTimes).
     pub detail: Option<String>,
     /// Properties of an unstored message to deliver.
     pub unstored: Option<UnstoredMessage>,
@@ -84,6 +85,9 @@ pub struct OutboxPage {
     pub next: Bookmark,
     /// `true` if there may be more already.
     pub more: bool,
+    /// `true` if events between the bookmark and these were purged. Whether the reader would have
+    /// got any of them is not known any more.
+    pub missed: bool,
 }
 
 /// Reader of the feed.
@@ -169,48 +173,57 @@ impl OutboxStore<'_> {
         after: Bookmark,
         limit: u32,
     ) -> Result<OutboxPage, StoreError> {
-        let Some((after, end)) = self.feed_window(after).await? else {
-            return Ok(OutboxPage { next: after, ..OutboxPage::default() });
+        let (begin, end) = self.feed_window(after).await?;
+        let rows = match end {
+            Some(end) => self.feed_rows(reader, begin, end.at, limit).await?,
+            None => Vec::new(),
         };
-        let channels = channel_keys(reader.channels)?;
-        let from = reader.not_before.map_or(i64::MIN, Timestamp::millis);
-        let rows: Vec<Row> = self
-            .store
-            .db
-            .fetch_all(
-                query_as(ROWS)
-                    .bind(after.0)
-                    .bind(after.1)
-                    .bind(end.at.0)
-                    .bind(end.at.1)
-                    .bind(&channels)
-                    .bind(reader.user.as_str())
-                    .bind(from)
-                    .bind(i64::from(limit)),
-            )
-            .await?;
+        // Asked after the rows were read: what is purged from now on was read.
+        let missed = begin < self.log_state().await?.purged;
         let full = rows.len() >= limit as usize;
-        let next = rows.last().filter(|_| full).map_or(end, Row::bookmark);
+        let next = rows.last().filter(|_| full).map(Row::bookmark).or(end).unwrap_or(after);
         let outbox_events =
             rows.into_iter().map(OutboxEvent::try_from).collect::<Result<Vec<_>, _>>()?;
-        let more = full || self.log_window(next, WINDOW).await?.end.is_some();
-        Ok(OutboxPage { outbox_events, next, more })
+        let more = full || (end.is_some() && self.log_window(next, WINDOW).await?.end.is_some());
+        Ok(OutboxPage { outbox_events, next, more, missed })
     }
 
-    /// Returns the bounds of the next rows to examine after `after`.
+    /// Returns the rows after `after`, up to `end`, that the reader may know.
+    async fn feed_rows(
+        &self,
+        reader: FeedReader<'_>,
+        after: OutboxPosition,
+        end: OutboxPosition,
+        limit: u32,
+    ) -> Result<Vec<Row>, StoreError> {
+        let channels = channel_keys(reader.channels)?;
+        let from = reader.not_before.map_or(i64::MIN, Timestamp::millis);
+        let rows = query_as(ROWS)
+            .bind(after.0)
+            .bind(after.1)
+            .bind(end.0)
+            .bind(end.1)
+            .bind(&channels)
+            .bind(reader.user.as_str())
+            .bind(from)
+            .bind(i64::from(limit));
+        Ok(self.store.db.fetch_all(rows).await?)
+    }
+
+    /// Returns the bounds of the next rows to examine after `after`; no end at the end of the log.
     async fn feed_window(
         &self,
         after: Bookmark,
-    ) -> Result<Option<(OutboxPosition, Bookmark)>, StoreError> {
+    ) -> Result<(OutboxPosition, Option<Bookmark>), StoreError> {
         let window = self.log_window(after, WINDOW).await?;
         let begin = if window.is_lost {
             self.reentry(after).await?
         } else if window.end.is_none() && after.at > self.log_state().await?.latest() {
             OutboxPosition::default()
         } else {
-            return Ok(window.end.map(|end| (after.at, end)));
+            return Ok((after.at, window.end));
         };
-        Ok(self.log_window(begin.into(), WINDOW).await?.end.map(|end| (begin, end)))
+        Ok((begin, self.log_window(begin.into(), WINDOW).await?.end))
     }
 
     /// Deletes a batch of the events logged before `before`. Returns their number.

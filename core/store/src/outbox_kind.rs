@@ -25,6 +25,8 @@ pub enum OutboxEventKind {
     UsageExceeded,
     EndpointDisabled,
     SearchMatched,
+    ImportAdded,
+    ImportUndone,
 }
 
 named! {
@@ -44,6 +46,8 @@ named! {
         UsageExceeded = "usage.exceeded",
         EndpointDisabled = "endpoint.disabled",
         SearchMatched = "search.matched",
+        ImportAdded = "import.added",
+        ImportUndone = "import.undone",
     }
 }
 
@@ -69,7 +73,9 @@ impl OutboxEventKind {
             | Self::MessageSent
             | Self::MessageEdited
             | Self::MessageUnsent
-            | Self::SearchMatched => Some(Scope::ReadMessages),
+            | Self::SearchMatched
+            | Self::ImportAdded
+            | Self::ImportUndone => Some(Scope::ReadMessages),
             Self::MemberJoined | Self::MemberLeft => Some(Scope::ReadMembers),
             Self::FileUploaded | Self::MediaFailed => Some(Scope::ReadMedia),
             // Ids of webhooks are for callers who may manage webhooks.

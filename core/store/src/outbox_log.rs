@@ -16,12 +16,12 @@ pub(super) struct NewOutboxEvent<'a> {
     pub(super) s: Option<&'a str>,
 }
 
-/// Event of a webhook to log.
+/// Event with a further subject to log.
 #[derive(Debug, serde::Serialize)]
-pub(super) struct NewWebhookEvent<'a> {
+pub(super) struct NewDetailedEvent<'a> {
     #[serde(flatten)]
     pub(super) outbox_event: NewOutboxEvent<'a>,
-    /// The webhook.
+    /// Further subject: the webhook, or the times of imported messages.
     pub(super) detail: &'a str,
 }
 
@@ -81,7 +81,7 @@ macro_rules! add {
 const ADD: Sql = add!("");
 const ADD_PERSONAL: Sql = add!(" RETURNING seq, detail_id, channel_id, subject_id");
 
-/// Logs events in order: [`NewOutboxEvent`]s, [`NewMessageEvent`]s or [`NewWebhookEvent`]s.
+/// Logs events in order: [`NewOutboxEvent`]s, [`NewMessageEvent`]s or [`NewDetailedEvent`]s.
 pub(super) async fn log<T: serde::Serialize + Sync>(
     tx: &mut Tx,
     outbox_events: &[T],

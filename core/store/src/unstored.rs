@@ -2,6 +2,7 @@
 
 use chatkeep_core::id::UserId;
 use chatkeep_core::message::{MessageType, Received};
+use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{IngestOutcome, StoreError, parsed};
@@ -26,6 +27,9 @@ pub struct UnstoredMessage {
     /// Message type.
     #[serde(rename = "type")]
     pub kind: MessageType,
+    /// Time of sending, in the event that it was unsent; otherwise that of the event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_at: Option<Timestamp>,
 }
 
 impl UnstoredReason {
@@ -43,7 +47,12 @@ impl UnstoredReason {
 impl UnstoredMessage {
     pub(super) fn of(message: &Received, kept: IngestOutcome) -> Option<Self> {
         let reason = UnstoredReason::of(kept)?;
-        Some(Self { reason, sender: message.sender.clone(), kind: message.kind })
+        Some(Self { reason, sender: message.sender.clone(), kind: message.kind, sent_at: None })
+    }
+
+    /// Returns what is told of it once it was unsent, or its sender erased: nobody sent it.
+    pub(super) fn taken_back(self, sent_at: Timestamp) -> Self {
+        Self { sender: None, sent_at: Some(sent_at), ..self }
     }
 
     /// Parses a column of the row `row` of `table`.

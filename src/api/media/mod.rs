@@ -1,9 +1,9 @@
 //! Media files of a channel: the list, and each file as a stream.
 //!
-//! A file that is not there is 404 "Not found", and `code` says why: `media_pending` (with
-//! `Retry-After`), `media_skipped`, `media_failed`, `media_expired`, `media_erased`, `no_preview`,
-//! and `media_missing` when the record knows of a file that is gone from the media store, or has
-//! another size there.
+//! A file that is not there is 404, and `code` says why: `media_pending` (with `Retry-After`),
+//! `media_skipped`, `media_failed`, `media_expired`, `media_erased`, `no_preview`, and
+//! `media_missing` when the record knows of a file that is gone from the media store, or
+//! has another size there.
 
 mod headers;
 mod refused;

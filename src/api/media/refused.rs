@@ -33,16 +33,29 @@ impl From<MediaError> for Refused {
     }
 }
 
-/// Returns the stable code of a reason.
-const fn code(why: AbsentMedia) -> ErrorCode {
+/// Returns the stable code of a reason, and a sentence about it.
+const fn refusal(why: AbsentMedia) -> (ErrorCode, &'static str) {
     match why {
-        AbsentMedia::Pending => ErrorCode::MediaPending,
-        AbsentMedia::Skipped => ErrorCode::MediaSkipped,
-        AbsentMedia::Failed => ErrorCode::MediaFailed,
-        AbsentMedia::Expired => ErrorCode::MediaExpired,
-        AbsentMedia::Erased => ErrorCode::MediaErased,
-        AbsentMedia::Missing => ErrorCode::MediaMissing,
-        AbsentMedia::NoPreview => ErrorCode::NoPreview,
+        AbsentMedia::Pending => {
+            (ErrorCode::MediaPending, "The file is still to be fetched: try again soon")
+        }
+        AbsentMedia::Skipped => {
+            (ErrorCode::MediaSkipped, "The file is not stored: the quota was used up when it came")
+        }
+        AbsentMedia::Failed => {
+            (ErrorCode::MediaFailed, "The file could not be stored: the list of media says why")
+        }
+        AbsentMedia::Expired => (
+            ErrorCode::MediaExpired,
+            "The platform no longer had the file, or an import did not bring it",
+        ),
+        AbsentMedia::Erased => {
+            (ErrorCode::MediaErased, "The message of the file was unsent or erased")
+        }
+        AbsentMedia::Missing => {
+            (ErrorCode::MediaMissing, "The file is not in the media store any more")
+        }
+        AbsentMedia::NoPreview => (ErrorCode::NoPreview, "The file has no preview"),
     }
 }
 
@@ -52,7 +65,8 @@ impl IntoResponse for Refused {
             Self::Error(error) => return error.into_response(),
             Self::Absent(why) => {
                 let again = (why == AbsentMedia::Pending).then_some((header::RETRY_AFTER, SOON));
-                (StatusCode::NOT_FOUND, "Not found", code(why), again)
+                let (code, error) = refusal(why);
+                (StatusCode::NOT_FOUND, error, code, again)
             }
             Self::Unsatisfiable(size) => return range_not_satisfiable(size),
         };

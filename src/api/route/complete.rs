@@ -15,7 +15,16 @@ const OPTIONAL: [(&str, &[&str]); 3] = [
     ("Error", &["field", "retryAfter"]),
     (
         "EventData",
-        &["channelId", "message", "member", "userId", "percentage", "search", "webhookId"],
+        &[
+            "channelId",
+            "message",
+            "member",
+            "userId",
+            "percentage",
+            "import",
+            "search",
+            "webhookId",
+        ],
     ),
 ];
 

@@ -80,6 +80,7 @@ fn example(status: StatusCode, request_id: &Value) -> Value {
             "A request with this Idempotency-Key is running, or was two minutes ago; try again later",
             None,
         ),
+        410 => ("cursor_expired", sentence(status), None),
         412 => ("precondition_failed", "If-Match names another version than the current one", None),
         413 => ("body_too_large", "The request body is too large", None),
         415 => ("unsupported_media_type", "The request body must be application/json", None),

@@ -28,12 +28,12 @@ use super::{Answer, Need, Route, Routes, Tag, complete, descriptions, errors, he
 use crate::webhooks;
 
 const ABOUT: &str = "Backed-up messages of chat groups, usage, members and the assistant.\n\n\
-    `/api/v1/…` is the same as `/api/…`. Every response has `X-API-Version`, `X-Request-Id` and \
-    the rate limit's headers; all errors have the same form. Parameters and members that a route \
-    does not know are rejected, and so is `null` in a field that is not nullable; `field` names \
-    the location: in a body a JSON Pointer, otherwise the name of the parameter or header. Lists \
-    accept `limit` and `cursor` and return `nextCursor` and a `Link` header. Every POST accepts an \
-    `Idempotency-Key`.";
+    `/api/v1/…` is the same as `/api/…`. Every response has `X-API-Version`, `X-Request-Id` and, \
+    where there is a rate limit, its headers; all errors have the same form. Parameters and members \
+    that a route does not know are rejected, and so is `null` in a field that is not nullable; \
+    `field` names the location: in a body a JSON Pointer, otherwise the name of the parameter or \
+    header. Lists accept `limit` and `cursor` and return `nextCursor` and a `Link` header. Every \
+    POST accepts an `Idempotency-Key`.";
 
 /// Returns the document of all routes.
 pub(crate) fn document(routes: &Routes) -> OpenApi {
@@ -51,7 +51,8 @@ pub(crate) fn document(routes: &Routes) -> OpenApi {
         .description(Some(about_keys()));
     let session = ApiKeyValue::with_description(
         "__Host-chatkeep",
-        "Session of a signed-in person; changes also require a matching X-CSRF-Token.",
+        "Session of a signed-in person; changes also require a matching X-CSRF-Token. Where the \
+         service is reached over http on this machine, the cookie is `chatkeep_session`.",
     );
     components.add_security_scheme("key", SecurityScheme::Http(bearer.build()));
     components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(session)));

@@ -18,10 +18,10 @@ pub(crate) struct WebhookBody {
     #[schema(min_length = 1, max_length = 2048, format = "uri")]
     url: String,
     /// Event types to send: at least one, and only those that the caller's scopes cover.
-    /// `message.*` and `search.*` require `read:messages`, `member.*` `read:members`, `file.*` and `media.*`
-    /// `read:media`; `usage.*` and `endpoint.disabled` require a key that is not restricted to
-    /// channels.
-    #[schema(min_items = 1, max_items = 15)]
+    /// `message.*`, `search.*` and `import.*` require `read:messages`, `member.*` `read:members`,
+    /// `file.*` and `media.*` `read:media`; `usage.*` and `endpoint.disabled` require a key that is
+    /// not restricted to channels.
+    #[schema(min_items = 1, max_items = 17)]
     events: Vec<OutboxEventKind>,
     /// Channels whose events are sent; all that the caller may read when absent or null.
     #[serde(default, deserialize_with = "nullable")]
@@ -44,7 +44,7 @@ pub(crate) struct WebhookPatch {
     #[schema(min_length = 1, max_length = 2048, format = "uri", nullable = false)]
     url: Option<String>,
     /// Event types to send: at least one, and only those that the caller's scopes cover.
-    #[schema(min_items = 1, max_items = 15, nullable = false)]
+    #[schema(min_items = 1, max_items = 17, nullable = false)]
     events: Option<Vec<OutboxEventKind>>,
     /// Channels whose events are sent; null for all that the caller may read.
     #[serde(default)]

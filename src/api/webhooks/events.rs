@@ -83,6 +83,10 @@ const fn description(kind: OutboxEventKind) -> &'static str {
             "Another webhook of the owner was disabled automatically"
         }
         OutboxEventKind::SearchMatched => "A saved search of the owner found a new message",
+        OutboxEventKind::ImportAdded => {
+            "An import added messages of these times; a long import tells of it in parts"
+        }
+        OutboxEventKind::ImportUndone => "An import was undone: its messages are gone",
     }
 }
 
@@ -98,6 +102,9 @@ const fn members(kind: OutboxEventKind) -> (&'static [&'static str], usize) {
         | OutboxEventKind::UsageExceeded => (&["userId", "percentage"], 2),
         OutboxEventKind::EndpointDisabled => (&["userId", "webhookId"], 2),
         OutboxEventKind::SearchMatched => (&["channelId", "message", "search"], 3),
+        OutboxEventKind::ImportAdded | OutboxEventKind::ImportUndone => {
+            (&["channelId", "import"], 2)
+        }
         _ => (&["channelId", "message"], 2),
     }
 }
@@ -115,6 +122,7 @@ fn form(kind: &str, members: &[&'static str], always: usize) -> Schema {
             "message" => named("EventMessage", "The message that the event is about.").into(),
             "member" => named("Member", "The person who joined or left.").into(),
             "search" => named("EventSearch", "The saved search that found the message.").into(),
+            "import" => named("EventImport", "The messages that were imported or removed.").into(),
             "percentage" => plain(Type::Number, "Used part of the quota in percent.").into(),
             "channelId" => plain(Type::String, "ID of the channel of the event.").into(),
             "userId" => {
@@ -161,7 +169,7 @@ fn standalone(kind: OutboxEventKind, definitions: &Value) -> Value {
     let form = form(kind.name(), members, always);
     let mut schema = moved(serde_json::to_value(form).unwrap_or_default());
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
-    if members.contains(&"message") || members.contains(&"member") {
+    if ["message", "member", "import"].iter().any(|name| members.contains(name)) {
         schema["$defs"] = definitions.clone();
     }
     schema

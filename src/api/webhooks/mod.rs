@@ -12,9 +12,9 @@ use axum::response::{IntoResponse, Response};
 use chatkeep_core::id::{ChannelId, WebhookId};
 use chatkeep_core::time::Timestamp;
 use chatkeep_http::{Body, HttpError, OptionalBody, Path, Query};
-use chatkeep_services::Services;
 use chatkeep_services::access::{ManageWebhooks, Scoped};
-use chatkeep_services::webhooks::WebhookWithSecret;
+use chatkeep_services::webhooks::{FormerSecrets, WebhookWithSecret};
+use chatkeep_services::{FieldPath, Services};
 use chatkeep_store::{DisabledReason, OutboxEventKind, Webhook};
 use secrecy::ExposeSecret as _;
 use serde::{Deserialize, Serialize};
@@ -86,10 +86,15 @@ pub(super) struct MadeWebhook {
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RotateSecretBody {
-    /// Seconds for which the old secret also signs; one day when absent.
+    /// Seconds for which the current secret also signs; one day when absent. While the previous one
+    /// is still valid, only 0 is accepted, which ends both at once.
     #[serde(default, deserialize_with = "chatkeep_services::decode::whole")]
     #[schema(minimum = 0, maximum = 2_592_000, nullable = false)]
     overlap_seconds: Option<u32>,
+    /// True to end the current secret at once and to keep the previous one valid until its time, as
+    /// when the response with the current one was lost. Not together with `overlapSeconds`.
+    #[serde(default)]
+    keep_previous: bool,
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -155,8 +160,15 @@ pub(super) async fn rotate(
     Path(path): Path<WebhookPath>,
     OptionalBody(body): OptionalBody<RotateSecretBody>,
 ) -> Result<CreatedWebhook, HttpError> {
-    let overlap = body.overlap_seconds;
-    Ok(services.webhooks.rotate_secret(&access, &path.webhook, overlap).await?.into())
+    let former = match body.overlap_seconds {
+        Some(_) if body.keep_previous => {
+            let field = FieldPath::body("/overlapSeconds");
+            return Err(HttpError::invalid_value(field, "must be absent with keepPrevious"));
+        }
+        _ if body.keep_previous => FormerSecrets::KeepPrevious,
+        overlap => FormerSecrets::Overlap(overlap),
+    };
+    Ok(services.webhooks.rotate_secret(&access, &path.webhook, former).await?.into())
 }
 
 impl From<Webhook> for WebhookView {

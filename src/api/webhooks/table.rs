@@ -49,8 +49,11 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         .post(
             "/webhooks/{webhookId}/rotate-secret",
             super::rotate,
-            text("rotate_webhook_secret", Webhooks, "Rotate the signing secret")
-                .more("The old secret signs, too, for a while: deliveries have two signatures."),
+            text("rotate_webhook_secret", Webhooks, "Rotate the signing secret").more(
+                "The current secret signs, too, for a while: deliveries have two signatures. While \
+                 the previous one is still valid, the response is 409, unless the body says what \
+                 ends.",
+            ),
         )
         .post(
             "/webhooks/{webhookId}/test",

@@ -6,7 +6,7 @@ use axum::response::Response;
 use chatkeep_i18n::{Language, Value};
 use chatkeep_services::ServiceError;
 use chatkeep_services::access::ManageWebhooks;
-use chatkeep_services::webhooks::WebhookUpdate;
+use chatkeep_services::webhooks::{FormerSecrets, WebhookUpdate};
 use chatkeep_store::Webhook;
 use secrecy::ExposeSecret as _;
 use serde::Deserialize;
@@ -167,7 +167,8 @@ async fn replaced_secret(
     overlap: u32,
 ) -> Result<Response, PageError> {
     let access = visitor.scoped::<ManageWebhooks>(console)?;
-    match console.services.webhooks.rotate_secret(&access, &webhook.id, Some(overlap)).await {
+    let former = FormerSecrets::Overlap(Some(overlap));
+    match console.services.webhooks.rotate_secret(&access, &webhook.id, former).await {
         Ok(made) => {
             let dates = dates(console, visitor).await?;
             let until = made.webhook.old_until.filter(|at| *at > dates.now);
@@ -177,7 +178,12 @@ async fn replaced_secret(
             Ok(webhook_form::shown(secret, webhook_path(&webhook.id), notes, visitor))
         }
         Err(error) => {
-            let errors = wrong_with(error, visitor.language)?;
+            let errors = match error {
+                ServiceError::Conflict(_) => {
+                    FormErrors::all(visitor.language.text("webhook-secret-still-valid"))
+                }
+                error => wrong_with(error, visitor.language)?,
+            };
             Ok(replacement(webhook, visitor.language).page(visitor, errors))
         }
     }

@@ -8,15 +8,16 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, MessageId, UserId, WebhookId};
 use chatkeep_core::plan::Usage;
-use chatkeep_core::time::SharedClock;
+use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_search::saved_searches::{CompareError, Rendering, ReportedHit, SearchMatcher};
 use chatkeep_store::{
-    EventRef, LeasedDelivery, OutboxEvent, OutboxEventKind, Sender, Store, StoreError, TEST_EVENT,
-    UnstoredMessage,
+    EventRef, ImportedTimes, LeasedDelivery, OutboxEvent, OutboxEventKind, Sender, Store,
+    StoreError, TEST_EVENT, UnstoredMessage,
 };
 use chatkeep_view::pseudonyms::Mask;
 use chatkeep_view::{
-    EventData, EventMessage, EventView, Links, MemberView, MessageView, SenderView, WebhookPayload,
+    EventData, EventImport, EventMessage, EventView, Links, MemberView, MessageView, SenderView,
+    WebhookPayload,
 };
 use chatkeep_workers::notifier::Bodies;
 
@@ -121,7 +122,7 @@ impl EventRenderer {
         reader: EventReader<'_>,
     ) -> Option<EventData> {
         let data = match EventSubject::of(kind, event) {
-            EventSubject::Nothing => EventData::default(),
+            EventSubject::Nothing => data_of_channel(kind, event, reader.bounds)?,
             EventSubject::User(user) => data_of_user(kind, event, user, subjects)?,
             EventSubject::Member(channel, user) => {
                 let member = subjects.members.get(&(channel, user)).cloned();
@@ -132,8 +133,13 @@ impl EventRenderer {
                 data_of_message(event, &(channel, id), subjects, reader)?
             }
             EventSubject::Unstored(channel, id, unstored) => {
-                let bare = MessageView::bare(id, channel.clone(), event.at, unstored.kind);
-                let message = unstored_message(kind, event, bare, unstored, subjects, reader.mask);
+                let sent_at = unstored.sent_at.unwrap_or(event.at);
+                let bare = MessageView::bare(id, channel.clone(), sent_at, unstored.kind);
+                let message = if kind == OutboxEventKind::MessageUnsent {
+                    unsent_message(event, bare, unstored, reader.bounds)
+                } else {
+                    unstored_message(kind, event, bare, unstored, subjects, reader.mask)
+                };
                 EventData { message: Some(message?), ..EventData::default() }
             }
         };
@@ -187,6 +193,23 @@ impl Bodies for EventRenderer {
     }
 }
 
+/// Returns the data of an event about a channel alone; `None` for imported messages that were all
+/// sent before the time that the reader may read.
+fn data_of_channel(kind: OutboxEventKind, event: &EventRef, bounds: &Bounds) -> Option<EventData> {
+    if !matches!(kind, OutboxEventKind::ImportAdded | OutboxEventKind::ImportUndone) {
+        return Some(EventData::default());
+    }
+    let import = match event.detail.as_deref().and_then(ImportedTimes::parse) {
+        None => EventImport::default(),
+        Some(times) if !bounds.reads(times.last) => return None,
+        Some(ImportedTimes { first, last }) => EventImport {
+            from: Some(bounds.not_before.map_or(first, |bound| bound.max(first))),
+            to: Some(Timestamp::from_millis(last.millis().saturating_add(1))),
+        },
+    };
+    Some(EventData { import: Some(import), ..EventData::default() })
+}
+
 fn data_of_user(
     kind: OutboxEventKind,
     event: &EventRef,
@@ -222,6 +245,18 @@ fn data_of_message(
         ReportedHit::Found(search) => Some(search.shown.clone()),
     };
     Some(EventData { message: Some(message.into()), search, ..EventData::default() })
+}
+
+/// Renders the tombstone of an unstored message; `None` for one that is beyond the reader.
+fn unsent_message(
+    event: &EventRef,
+    bare: MessageView,
+    unstored: &UnstoredMessage,
+    bounds: &Bounds,
+) -> Option<EventMessage> {
+    let readable = bounds.reads(bare.timestamp);
+    let message = MessageView { unsent_at: Some(event.at), ..bare };
+    readable.then_some(EventMessage { message, kept: false, reason: Some(unstored.reason) })
 }
 
 /// Renders an unstored message: nothing of its content, and nothing at all once it was retracted or

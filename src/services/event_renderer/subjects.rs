@@ -60,6 +60,8 @@ impl Keys {
             match EventSubject::of(kind, event_ref) {
                 // Its webhook is all that it names.
                 EventSubject::User(_) if kind == OutboxEventKind::EndpointDisabled => {}
+                // It names nobody.
+                EventSubject::Unstored(..) if kind == OutboxEventKind::MessageUnsent => {}
                 EventSubject::Nothing => {}
                 EventSubject::User(user) => drop(keys.users.insert(user)),
                 EventSubject::Member(channel, user) => drop(keys.members.insert((channel, user))),

@@ -59,6 +59,11 @@ pub enum SnapshotError {
     #[error("snapshot {id} is damaged: {object} {why}")]
     Damaged { id: String, object: String, why: String },
     #[error(
+        "snapshot {id} is damaged: {object}, a file of messages, {why}; \
+         --skip-damaged-files restores everything else"
+    )]
+    DamagedFile { id: String, object: String, why: String },
+    #[error(
         "snapshot {id} was made by a newer chatkeep ({program}; schema {schema}, this one knows \
          {known}): restore it with that version"
     )]

@@ -8,20 +8,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
-use chatkeep_blobs::{Blobs, BoxError};
-use chatkeep_core::blob::BlobId;
+use chatkeep_blobs::Blobs;
 use chatkeep_core::config::{BlobsKind, Database, S3Config};
 use chatkeep_store::{Check, Store};
 use tempfile::TempDir;
 
-use super::files::{NotedObject, WorkFolder, read_file};
 use super::layout::PartName;
-use super::manifest::{SnapshotManifest, StoredBlob};
+use super::manifest::SnapshotManifest;
 use super::new_folder::NewFolder;
 use super::overlap::real;
 use super::replay::ErasedIn;
+use super::restored_files::{DamagedFiles, RestoredFiles};
 use super::seal::AgeIdentities;
-use super::stored::BlobListReader;
 use super::verify::check_parts;
 use super::{SnapshotError, SnapshotService};
 use crate::doctor::{Doctor, DoctorOptions, FileChecks, Finding, Repair, Report};
@@ -29,8 +27,6 @@ use crate::earlier_texts::EarlierTextErasure;
 use crate::media_store;
 use crate::processes::running;
 
-/// Number of references to files read at once.
-const PAGE: u32 = 1_000;
 /// Media store in a data folder.
 const BLOBS: &str = "blobs";
 
@@ -51,6 +47,9 @@ pub struct RestoreRequest {
     pub into: RestoreDestination,
     pub identities: AgeIdentities,
     pub erased_in: Vec<ErasedIn>,
+    /// True to leave out files of messages that are damaged or missing in the archive; otherwise
+    /// they end the restoration.
+    pub skip_damaged_files: bool,
     /// Access to a media store that is a bucket.
     pub s3: S3Config,
 }
@@ -65,6 +64,8 @@ pub struct RestoreReport {
     pub files: u64,
     /// Number of files that messages refer to and the snapshot does not have.
     pub missing: u64,
+    /// Files that the snapshot has, and that were left out because they are damaged or missing.
+    pub damaged: DamagedFiles,
     /// Number of erasures since the snapshot that were replayed.
     pub replayed: u64,
     /// Number of messages whose earlier texts were erased, for their channels keep none any more.
@@ -236,7 +237,7 @@ impl Restoration<'_> {
         // The service on it, whose job this is, may start much later.
         let (texts_of, clock) = (store.clone(), Arc::clone(&self.service.clock));
         let earlier_texts = EarlierTextErasure { store: texts_of, clock }.erase_at_once().await?;
-        let (files, missing) = self.files(store, blobs).await?;
+        let RestoredFiles { whole: files, missing, damaged } = self.files(store, blobs).await?;
         // Without a list of files they are where they were.
         if self.manifest.part(PartName::Blobs).is_some() {
             media_store::adopt(store, blobs).await?;
@@ -251,6 +252,7 @@ impl Restoration<'_> {
             messages,
             files,
             missing,
+            damaged,
             replayed,
             earlier_texts,
             unread,
@@ -289,72 +291,6 @@ impl Restoration<'_> {
             Some(why) => Err(SnapshotError::Unchecked(why.clone())),
             None => Ok(report),
         }
-    }
-
-    /// Restores the files that messages still refer to. Returns their number, and that of missing
-    /// ones.
-    async fn files(&self, store: &Store, blobs: &Blobs) -> Result<(u64, u64), SnapshotError> {
-        let lists = WorkFolder::create(self.scratch.path().join("lists"))?;
-        let Some(mut list) = self.service.blob_list(&self.manifest, &lists).await? else {
-            return Ok((0, 0));
-        };
-        let (mut files, mut missing, mut after) = (0, 0, None);
-        loop {
-            let page = store.media().referenced_blobs(after.as_ref(), PAGE).await?;
-            let Some(end) = page.last() else { return Ok((files, missing)) };
-            after = Some(end.clone());
-            for blob in page {
-                if self.file(&mut list, store, &blob, blobs).await? {
-                    files += 1;
-                } else {
-                    missing += 1;
-                }
-            }
-        }
-    }
-
-    /// Restores a file; `false` if the snapshot does not have it.
-    async fn file(
-        &self,
-        list: &mut BlobListReader,
-        store: &Store,
-        blob: &BlobId,
-        blobs: &Blobs,
-    ) -> Result<bool, SnapshotError> {
-        let stored = list.find(blob.as_str()).await?.and_then(|entry| entry.stored);
-        let there = blobs.size(blob).await?;
-        let Some(stored) = stored else { return Ok(there.is_some()) };
-        if let Some(size) = there {
-            let recorded = store.media().recorded_bytes(blob).await?;
-            // Another size than recorded: the one of the snapshot replaces it.
-            if recorded.is_none_or(|recorded| u64::try_from(recorded) == Ok(size)) {
-                return Ok(true);
-            }
-        }
-        let path = self.scratch.path().join(blob.as_str());
-        let (archive, keys) = (&self.service.archive, &self.request.identities);
-        self.manifest.fetch_open(archive, NotedObject::from(&stored), keys, &path).await?;
-        self.put(&stored, blob, blobs, &path).await?;
-        std::fs::remove_file(&path)?;
-        Ok(true)
-    }
-
-    async fn put(
-        &self,
-        stored: &StoredBlob,
-        blob: &BlobId,
-        blobs: &Blobs,
-        path: &Path,
-    ) -> Result<(), SnapshotError> {
-        let content = read_file(path).await?;
-        // Nobody removes files meanwhile: no process uses this media store with this database.
-        let claim = |_| std::future::ready(Ok::<_, BoxError>(()));
-        let (put, ()) = blobs.put::<_, std::io::Error, _, _, _>(content, u64::MAX, claim).await?;
-        if put.id != *blob {
-            blobs.delete(&put.id).await?;
-            return Err(self.manifest.damaged(&stored.object, "has another content than its name"));
-        }
-        Ok(())
     }
 }
 

@@ -9,7 +9,9 @@ use chatkeep_core::random;
 use chatkeep_core::sha256;
 use chatkeep_core::signing;
 use chatkeep_core::time::{SharedClock, Timestamp};
-use chatkeep_store::{NewWebhook, Store, Webhook, WebhookChanged, WebhookMade, WebhookMaker};
+use chatkeep_store::{
+    NewWebhook, SecretRotated, Store, Webhook, WebhookChanged, WebhookMade, WebhookMaker,
+};
 use secrecy::SecretString;
 
 pub use deliveries::{DeliveryListQuery, DeliveryWithBody, delivery_id, event_name};
@@ -20,6 +22,13 @@ use super::keys::checked_overlap;
 use super::{ServiceError, Window};
 use crate::event_renderer::EventRenderer;
 
+/// Refusal of a secret that would be the third valid one.
+const STILL_VALID: &str = "The previous secret is still valid, and at most two can be: with \
+                           keepPrevious the new one takes the place of the current one, and with \
+                           overlapSeconds 0 both end at once";
+/// Refusal to keep a secret that is not there.
+const NO_PREVIOUS: &str = "No previous secret is valid";
+
 /// Webhook with its new secret, which is not shown again.
 #[derive(Debug)]
 pub struct WebhookWithSecret {
@@ -27,6 +36,17 @@ pub struct WebhookWithSecret {
     pub webhook: Webhook,
     /// Secret that deliveries are signed with.
     pub secret: SecretString,
+}
+
+/// What becomes of the secrets that a webhook has, when it gets another one. At most two are valid
+/// at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FormerSecrets {
+    /// The current one also signs for that many seconds, a day when absent. While one before it is
+    /// valid, only 0 is possible, which ends both.
+    Overlap(Option<u32>),
+    /// The current one ends at once, and the one before it stays valid until its time.
+    KeepPrevious,
 }
 
 /// Outgoing webhooks. Cheap to clone.
@@ -185,23 +205,34 @@ impl WebhookService {
         if dropped { Ok(()) } else { Err(ServiceError::NotFound) }
     }
 
-    /// Replaces the secret of a webhook; the old one also signs for `overlap` seconds, a day when
-    /// absent.
+    /// Replaces the secret of a webhook.
     ///
     /// # Errors
-    /// [`ServiceError::Invalid`] for too long an overlap; as of [`Self::one`].
+    /// [`ServiceError::Invalid`] for too long an overlap; [`ServiceError::Conflict`] when the one
+    /// before the current secret is still valid, or is to be kept and is not valid; as of
+    /// [`Self::one`].
     #[boxed]
     pub async fn rotate_secret(
         &self,
         access: &Scoped<ManageWebhooks>,
         id: &WebhookId,
-        overlap: Option<u32>,
+        former: FormerSecrets,
     ) -> Result<WebhookWithSecret, ServiceError> {
-        let overlap = checked_overlap(overlap)?;
         let (user, now) = (&access.caller.user, self.clock.now());
+        let (until, refusal) = match former {
+            FormerSecrets::Overlap(seconds) => {
+                (Some(now.plus(checked_overlap(seconds)?)), STILL_VALID)
+            }
+            FormerSecrets::KeepPrevious => (None, NO_PREVIOUS),
+        };
         let known = self.one(access, id).await?;
-        let (secret, until) = (signing::secret(random::bytes()), now.plus(overlap));
-        self.store.webhooks().rotate_webhook_secret(user, &known.id, &secret, until, now).await?;
+        let secret = signing::secret(random::bytes());
+        let webhooks = self.store.webhooks();
+        match webhooks.rotate_webhook_secret(user, &known.id, &secret, until, now).await? {
+            SecretRotated::Done => {}
+            SecretRotated::Refused => return Err(ServiceError::Conflict(refusal)),
+            SecretRotated::NoWebhook => return Err(ServiceError::NotFound),
+        }
         Ok(WebhookWithSecret { webhook: self.one(access, id).await?, secret })
     }
 }

@@ -223,8 +223,9 @@ fn events_of(bounds: &Bounds) -> Vec<OutboxEventKind> {
     let may = |kind: &OutboxEventKind| {
         let name = kind.name();
         let account = name.starts_with("usage.") || name.starts_with("endpoint.");
+        let messages = ["message.", "search.", "import."];
         (!account || bounds.channels.is_none())
-            && (!(name.starts_with("message.") || name.starts_with("search."))
+            && (!messages.iter().any(|begin| name.starts_with(begin))
                 || bounds.has(Scope::ReadMessages))
             && (!name.starts_with("member.") || bounds.has(Scope::ReadMembers))
             && (!name.starts_with("file.") && !name.starts_with("media.")

@@ -3,15 +3,16 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chatkeep_core::profile::Profile;
+use chatkeep_core::time::Timestamp;
 use chatkeep_emulator::Entry;
 use chatkeep_store::{OutboxPosition, PresenceEvidenceKind};
 use serde_json::{Value, json};
 
-use super::{CHANNEL, OWNER, Rest, message, now, send};
+use super::{CHANNEL, OWNER, Rest, message, now, send, under};
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{DEADLINE, Parts, Stack};
-use crate::store::{item, said, unsent};
+use crate::store::{at, item, said, unsent};
 
 /// Reader that continues at its cursor.
 #[derive(Default)]
@@ -220,7 +221,84 @@ async fn a_page_of_many_events_tells_what_pages_of_one_tell() {
     let told = of(channel).into_iter().map(|data| &data["message"]).filter(|one| one.is_object());
     let told: Vec<_> = told.map(|one| (&one["id"], &one["sender"]["displayName"])).collect();
     let kim = json!("Kim");
-    assert_eq!(told, [(&json!("a"), &kim), (&json!("c"), &kim)], "nothing of what was unsent");
+    let [a, b, c] = ["a", "b", "c"].map(|id| json!(id));
+    let expected = [(&a, &kim), (&c, &kim), (&b, &Value::Null)];
+    assert_eq!(told, expected, "nothing of what was unsent, but that it was");
+    let unsent = of(channel).into_iter().find(|data| data["message"]["id"] == "b").unwrap();
+    let unsent = &unsent["message"];
+    assert_eq!((&unsent["kept"], &unsent["reason"]), (&json!(false), &json!("not_subscribed")));
+    let times = (&unsent["timestamp"], &unsent["unsentAt"]);
+    let [sent, taken_back] = [31, 40].map(|time| json!(at(time).to_string()));
+    assert_eq!(times, (&sent, &taken_back));
     let kept = of(CHANNEL).into_iter().find(|data| data["message"]["id"] == "kept").unwrap();
     assert_eq!(kept["message"]["content"], "here");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cursor_whose_later_events_are_not_retained_is_refused() {
+    let rest = Rest::start(&[]).await;
+    let latest = send(rest.get("/events?cursor=latest")).await.ok();
+    assert_eq!((&latest["events"], &latest["hasMore"]), (&json!([]), &json!(false)));
+    let said = async |id: &str| {
+        rest.keep(&[message(id, OWNER, "2026-01-02T03:04:05Z", "hello")]).await;
+    };
+    let after = async |cursor: &Value| {
+        let cursor = cursor["nextCursor"].as_str().unwrap();
+        send(rest.get(&format!("/events?limit=1&cursor={cursor}"))).await
+    };
+    let id = |page: &Value| page["events"][0]["data"]["message"]["id"].clone();
+    said("a").await;
+    said("b").await;
+    let first = after(&latest).await.ok();
+    let second = after(&first).await.ok();
+    assert_eq!((id(&first), id(&second)), (json!("a"), json!("b")), "from now on");
+
+    let before = at(now().millis() + 1);
+    assert!(rest.store.outbox().purge_outbox_events(before).await.unwrap() >= 2);
+    said("c").await;
+    for cursor in [&latest, &first] {
+        after(cursor).await.refused(410, "cursor_expired");
+    }
+    let third = after(&second).await.ok();
+    assert_eq!(id(&third), "c", "nothing was missed");
+    assert_eq!(id(&send(rest.get("/events")).await.ok()), "c", "from the oldest on");
+    let latest = send(rest.get("/events?cursor=latest")).await.ok();
+    assert_eq!(after(&latest).await.ok()["events"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_import_is_told_and_so_is_its_undoing() {
+    let rest = Rest::start(&[]).await;
+    for (key, since) in [("ck_since", "2024-01-06"), ("ck_later", "2024-01-07")] {
+        let since = Timestamp::parse(&format!("{since}T00:00:00Z")).unwrap();
+        rest.key(key, OWNER, |key| key.not_before = Some(since)).await;
+    }
+    let file = rest.stack.ground.folder.path().join("chat.txt");
+    std::fs::write(&file, include_str!("../transfer/line_en.txt")).unwrap();
+    let file = file.display().to_string();
+    let zone = ["--time-zone", "UTC"];
+    let import = ["import", &file, "--channel", CHANNEL, zone[0], zone[1]];
+    rest.stack.ground.command(&rest.stack.line, &import).await;
+    let told = async |key: &str| {
+        let page = send(rest.with(key, "/events?limit=100")).await.ok();
+        let events = page["events"].as_array().unwrap().iter();
+        events.map(|event| json!([event["type"], event["data"]])).collect::<Vec<_>>()
+    };
+    let (from, to) = ("2024-01-05T09:31:00.000Z", "2024-01-06T00:02:00.001Z");
+    let about = |kind: &str, from: Option<&str>, to: Option<&str>| {
+        let import = json!({"from": from, "to": to});
+        json!([kind, {"channelId": CHANNEL, "import": import}])
+    };
+    let added = |from: &str| about("import.added", Some(from), Some(to));
+    assert_eq!(told("ck_owner").await, [added(from)]);
+    let list = under(&format!("/backup/messages?from={from}&to={to}"));
+    let listed = send(rest.get(&list)).await.ok();
+    assert_eq!(listed["messages"].as_array().unwrap().len(), 7, "all of them");
+    // Nothing about times that a key may not read.
+    assert_eq!(told("ck_since").await, [added("2024-01-06T00:00:00.000Z")]);
+    assert_eq!(told("ck_later").await, Vec::<Value>::new());
+
+    rest.stack.ground.command(&rest.stack.line, &["import", "undo", "1"]).await;
+    assert_eq!(told("ck_owner").await, [added(from), about("import.undone", None, None)]);
+    assert_eq!(send(rest.get(&list)).await.ok()["messages"], json!([]));
 }

@@ -58,6 +58,22 @@ fn document(id: &str) -> String {
     under(&format!("/backup/exports/{id}/document"))
 }
 
+/// Checks that a client that names the version is led to addresses of that version.
+async fn the_version_stays(rest: &Rest, export: &Value) {
+    let body = json!({"format": "jsonl"});
+    let path = format!("/v1{}", under("/backup/exports"));
+    let again = send(rest.post(&path, &body)).await;
+    let named = again.json();
+    assert_eq!(named["id"], export["id"], "the same export");
+    assert_eq!(again.header("location"), named["url"].as_str().unwrap());
+    for address in ["url", "documentUrl"] {
+        let (plain, named) = (export[address].as_str().unwrap(), named[address].as_str().unwrap());
+        assert_eq!(named, plain.replacen("/api/", "/api/v1/", 1));
+    }
+    let (_, job) = named["url"].as_str().unwrap().split_once("/api").unwrap();
+    assert_eq!(send(rest.get(job)).await.ok()["url"], named["url"]);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_export_survives_its_caller_and_a_kill() {
     let mut rest = Rest::start(&[]).await;
@@ -68,6 +84,7 @@ async fn an_export_survives_its_caller_and_a_kill() {
     let id = export["id"].as_str().unwrap().to_owned();
     assert_eq!((&export["format"], &export["total"]), (&json!("jsonl"), &json!(MANY)));
     assert_eq!(begun.header("location"), export["url"].as_str().unwrap());
+    the_version_stays(&rest, &export).await;
     until("some of it is written", DEADLINE, async || job(&rest, &id).await["done"] != 0).await;
     rest.stack.process.kill().await;
     rest.stack.process = rest.stack.ground.serve(&rest.stack.line).await;

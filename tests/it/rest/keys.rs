@@ -8,7 +8,7 @@ use super::{CHANNEL, MEMBER, OWNER, Rest, channel_id, message, send, texts, unde
 
 impl Rest {
     /// Sends a GET with another key.
-    fn with(&self, key: &str, path: &str) -> RequestBuilder {
+    pub(super) fn with(&self, key: &str, path: &str) -> RequestBuilder {
         self.by(Method::GET, key, path)
     }
 

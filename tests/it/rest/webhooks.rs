@@ -61,6 +61,7 @@ async fn a_webhook_lives_and_its_secret_is_shown_once() {
     let rotated = send(form.body("")).await.ok();
     assert_ne!(rotated["secret"], secret);
     assert!(rotated["previousUntil"].is_string());
+    rotated_again(&rest, &rotate, &rotated).await;
 
     // Another person's does not exist.
     let url = format!("http://{}/api{one}", rest.stack.ground.address);
@@ -68,6 +69,21 @@ async fn a_webhook_lives_and_its_secret_is_shown_once() {
     send(rest.delete(&one)).await.ok();
     send(rest.get(&one)).await.refused(404, "not_found");
     send(rest.delete(&one)).await.refused(404, "not_found");
+}
+
+/// Checks that a second rotation ends no secret before its time unless it says so.
+async fn rotated_again(rest: &Rest, rotate: &str, first: &Value) {
+    send(rest.post(rotate, &json!({}))).await.refused(409, "conflict");
+    let both = json!({"keepPrevious": true, "overlapSeconds": 60});
+    let refused = send(rest.post(rotate, &both)).await.refused(400, "invalid_request");
+    assert_eq!(refused["field"], "/overlapSeconds");
+    let second = send(rest.post(rotate, &json!({"keepPrevious": true}))).await.ok();
+    assert_ne!(second["secret"], first["secret"]);
+    assert_eq!(second["previousUntil"], first["previousUntil"], "as it was promised");
+    send(rest.post(rotate, &json!({"overlapSeconds": 0}))).await.ok();
+    let refused = send(rest.post(rotate, &json!({"keepPrevious": true}))).await;
+    refused.refused(409, "conflict");
+    send(rest.post(rotate, &json!({"overlapSeconds": 60}))).await.ok();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -198,3 +198,41 @@ async fn a_damaged_list_is_passed_over() {
     assert!(verified(&scene, &next).await.0 && !verified(&scene, &first).await.0);
     assert_eq!(below(&scene.target().join("blobs")).len(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everything_but_damaged_files_is_restored_on_request() {
+    let scene = Scene::new(&[]).await;
+    let word = scene.say("a word").await;
+    let whole = scene.send(&[4; 10_000]).await;
+    let [missing, changed] = [scene.send(&[5; 10_000]).await, scene.send(&[6; 10_000]).await];
+    let id = scene.snapshot().await;
+    let copies = below(&scene.target().join("blobs"));
+    let copy_of = |byte: u8| {
+        let copy = copies.iter().find(|copy| fs::read(copy).unwrap() == [byte; 10_000]);
+        copy.unwrap().clone()
+    };
+    let (lost, flipped) = (copy_of(5), copy_of(6));
+    fs::remove_file(&lost).unwrap();
+    flip(&flipped);
+    let folder = scene.new_folder("restored");
+    let into = folder.display().to_string();
+    let restore = ["snapshot", "restore", &id, "--into", &into];
+    let (code, said) = scene.run(&restore).await;
+    assert!(code == Some(1) && said.contains("--skip-damaged-files"), "{said}");
+    assert!(!folder.exists(), "{said}");
+    let (code, said) = scene.run(&[&restore[..], &["--skip-damaged-files"]].concat()).await;
+    assert_eq!(code, Some(3), "{said}");
+    for copy in [lost, flipped] {
+        let name = copy.file_name().unwrap().to_string_lossy().into_owned();
+        assert!(said.contains(&format!("{name} is damaged or missing")), "{name}: {said}");
+    }
+    assert!(said.contains("2 files of messages were left out"), "{said}");
+
+    let scene = scene.move_to(&folder).await;
+    assert!(scene.message(&word).await.is_some());
+    for (file, status) in [(&whole, "stored"), (&missing, "failed"), (&changed, "failed")] {
+        let message = scene.message(file).await.unwrap();
+        assert_eq!(message["mediaStatus"], status, "{message}");
+    }
+    scene.stack.is_well().await;
+}

@@ -12,12 +12,13 @@ use chatkeep_store::{
 use futures_util::future::join_all;
 
 use super::outbox_events::{all, told};
-use super::{Fixture, answered, at, edited, item, on_both, said, unsent};
+use super::{Fixture, answered, at, edited, erase_person, item, on_both, said, unsent};
 
 on_both!(
     what_the_bot_says_is_not_received,
     bots_are_known_by_what_they_said,
     what_is_not_kept_is_told_once_without_content,
+    an_erasure_is_told_of_what_was_not_kept,
     an_answer_is_told_after_its_question,
     a_welcome_is_told_after_who_joined,
     answers_follow_their_questions_in_the_log_of_many_workers,
@@ -85,8 +86,10 @@ async fn what_is_not_kept_is_told_once_without_content(fixture: Fixture) {
         let kept = fixture.keep(&twice, 12).await;
         assert!(kept.iter().all(|kept| *kept == IngestOutcome::NotBackedUp), "{kept:?}");
     }
-    // Only messages have events.
+    // Only messages have events, and that one was unsent is told to those who know of it.
     fixture.keep(&[edited("C1", "a", 13, "secret"), unsent("C1", "a", 14)], 15).await;
+    fixture.keep(&[unsent("C1", "a", 14), unsent("C1", "unheard of", 14)], 16).await;
+    fixture.keep(&[said("C1", "a", 10, "secret")], 17).await;
     fixture.subscribe("C1", "U1", 20).await;
     fixture.preload("C1", "U1", Plan::Free.quota()).await;
     for _ in 0..2 {
@@ -98,21 +101,36 @@ async fn what_is_not_kept_is_told_once_without_content(fixture: Fixture) {
     let expected = [
         ("message.received", 10, "a"),
         ("message.sent", 11, "b"),
+        ("message.unsent", 14, "a"),
         ("backup.paused", 21, ""),
         ("message.received", 21, "c"),
     ];
     assert_eq!(seen, expected);
     let reasons: Vec<_> = all.iter().filter_map(unstored).collect();
-    let expected = [
-        (UnstoredReason::NotSubscribed, "U1"),
-        (UnstoredReason::NotSubscribed, "Ubot"),
-        (UnstoredReason::Quota, "U1"),
-    ];
-    assert_eq!(reasons, expected);
+    let expected = [(UnstoredReason::NotSubscribed, "Ubot"), (UnstoredReason::Quota, "U1")];
+    assert_eq!(reasons, expected, "of what was unsent nobody is the sender any more");
+    let unsent = all.iter().find(|event| event.kind.name() == "message.unsent").unwrap();
+    assert_eq!(unsent.unstored.as_ref().unwrap().sent_at, Some(at(10)));
     let secret = "SELECT COUNT(*) FROM outbox_events WHERE unstored LIKE '%secret%'";
     assert_eq!(fixture.value(secret).await, "0");
     let stored = "SELECT COUNT(*) FROM messages WHERE content IS NOT NULL OR sent_at IS NOT NULL";
     assert_eq!(fixture.value(&format!("{stored} AND NOT skipped")).await, "0", "nothing to find");
+}
+
+async fn an_erasure_is_told_of_what_was_not_kept(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.keep(&[said("C1", "a", 10, "x"), answered("C1", "b", 11, "y")], 12).await;
+    fixture.keep(&[said("C1", "c", 13, "x"), said("C1", "later", 30, "x")], 31).await;
+    fixture.keep(&[unsent("C1", "c", 14)], 32).await;
+    for now in [40, 41] {
+        erase_person(&fixture.store, &"C1".into(), &"U1".into(), at(20), at(now)).await;
+    }
+    let all = all(&fixture, &["C1"]).await;
+    let unsent: Vec<_> =
+        told(&all).into_iter().filter(|(kind, ..)| *kind == "message.unsent").collect();
+    assert_eq!(unsent, [("message.unsent", 14, "c"), ("message.unsent", 40, "a")]);
+    let named: Vec<_> = all.iter().filter_map(unstored).map(|(_, sender)| sender).collect();
+    assert_eq!(named, ["Ubot", "U1"], "of others, and what was sent later");
 }
 
 async fn an_answer_is_told_after_its_question(fixture: Fixture) {

@@ -7,10 +7,13 @@ use chatkeep_core::message::{Content, EarlierTexts, MessageType};
 use chatkeep_core::plan::Plan;
 use chatkeep_store::{
     BackupState, ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
-    ImportedPerson, IngestOutcome, MediaReason, MediaStatus, NewImport, NewMedia, Subscribed,
+    ImportedPerson, ImportedTimes, IngestOutcome, MediaReason, MediaStatus, NewImport, NewMedia,
+    OutboxEvent, Subscribed,
 };
 
-use super::{Fixture, at, delete_before, erase_person, on_both, said, sized, unsent};
+use super::{
+    Fixture, at, delete_before, erase_person, on_both, outbox_events, said, sized, unsent,
+};
 
 on_both!(
     counts_what_is_new_and_nothing_twice,
@@ -24,6 +27,7 @@ on_both!(
     senders_of_imports_have_names,
     a_deleted_time_stays_empty,
     what_no_quota_had_room_for_is_brought,
+    who_keeps_copies_is_told,
 );
 
 /// Import without a record.
@@ -285,6 +289,36 @@ async fn files_of_an_import_go_with_it(fixture: Fixture) {
     assert_eq!(image.media_status(), Some(MediaStatus::Expired));
     assert_eq!(undo(&fixture, words).await, (vec!["image".to_owned()], 16));
     assert!(fixture.store.media().get(&channel, &"image".into()).await.unwrap().is_none());
+}
+
+async fn who_keeps_copies_is_told(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    let import = begun(&fixture, None).await;
+    let imports = fixture.store.imports();
+    let channel: ChannelId = "C1".into();
+    let times = |first, last| ImportedTimes { first: at(first), last: at(last) };
+    let told = async || {
+        let all = outbox_events::all(&fixture, &["C1"]).await;
+        let about = |event: &OutboxEvent| {
+            let times = event.detail.as_deref().and_then(ImportedTimes::parse);
+            (event.kind.name(), event.at, times)
+        };
+        all.iter().map(about).collect::<Vec<_>>()
+    };
+    let batch = [message("b", 14, 100), message("a", 11, 100), message("c", 12, 100)];
+    for (part, now) in [(&batch[..2], 30), (&batch[1..2], 31), (&batch[..], 32)] {
+        imports.import(import, &channel, part, at(now)).await.unwrap();
+    }
+    let added = [
+        ("import.added", at(30), Some(times(11, 14))),
+        ("import.added", at(32), Some(times(12, 12))),
+    ];
+    assert_eq!(told().await, added, "each part by its times, and nothing that was known");
+    undo(&fixture, import).await;
+    undo(&fixture, import).await;
+    let undone = ("import.undone", at(90), None);
+    assert_eq!(told().await, [added[0], added[1], undone], "once, when everything is gone");
 }
 
 async fn senders_of_imports_have_names(fixture: Fixture) {

@@ -24,6 +24,7 @@ on_both!(
     pages_give_everything_once,
     nothing_is_skipped_while_others_write,
     old_ones_are_deleted,
+    a_reader_learns_that_events_were_purged_before_it_read_them,
     a_place_of_a_lost_database_begins_anew,
     a_reader_whose_event_was_lost_gets_what_came_since,
     a_restored_log_gives_no_number_twice,
@@ -421,4 +422,30 @@ async fn old_ones_are_deleted(fixture: Fixture) {
     assert_eq!(store.outbox().purge_outbox_events(at(201)).await.unwrap(), 0);
     let left = all(&fixture, &["C1"]).await;
     assert_eq!(told(&left), [("message.received", 10, "at 300")]);
+}
+
+async fn a_reader_learns_that_events_were_purged_before_it_read_them(fixture: Fixture) {
+    prepared(&fixture).await;
+    for now in [100, 200, 300] {
+        fixture.keep(&[said("C1", &format!("at {now}"), 10, "x")], now).await;
+    }
+    fixture.log_settled().await;
+    let (store, outbox) = (&fixture.store, fixture.store.outbox());
+    let first = read(store, &["C1"], Bookmark::default(), 1).await;
+    let second = read(store, &["C1"], first.next, 1).await;
+    assert!(!first.missed && !second.missed);
+    assert_eq!(outbox.purge_outbox_events(at(201)).await.unwrap(), 2);
+    assert!(read(store, &["C1"], first.next, 10).await.missed);
+    // The last event that was purged is the last one that this reader has read.
+    let third = read(store, &["C1"], second.next, 10).await;
+    assert!(!third.missed);
+    assert_eq!(told(&third.outbox_events), [("message.received", 10, "at 300")]);
+    // Nothing is left from which a reader whose event was lost could go on.
+    let lost = Bookmark { logged_at: Some(at(250)), ..third.next };
+    assert!(read(store, &["C1"], lost, 10).await.missed);
+    // Also when the log has nothing more.
+    assert_eq!(outbox.purge_outbox_events(at(301)).await.unwrap(), 1);
+    assert!(read(store, &["C1"], second.next, 10).await.missed);
+    let end = read(store, &["C1"], third.next, 10).await;
+    assert!(end.outbox_events.is_empty() && !end.more && !end.missed);
 }

@@ -5,6 +5,7 @@ use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{MessageChange, MessageType, Received};
 use chatkeep_store::{BackupState, ChannelChange, IngestOutcome, MessageFilter, Order, Removed};
 
+use super::outbox_events::{all, told};
 use super::{Fixture, at, change, edited, on_both, said, sized, unsent};
 
 on_both!(
@@ -17,6 +18,7 @@ on_both!(
     an_erased_person_leaves_tombstones_only,
     erasing_frees_space_and_resumes,
     erasing_many_takes_batches,
+    an_erasure_is_told_of_each_message_once,
 );
 
 async fn delete(fixture: &Fixture, before: i64) -> Removed {
@@ -344,4 +346,21 @@ async fn erasing_many_takes_batches(fixture: Fixture) {
     assert_eq!(fixture.used("U1").await, 0);
     assert_eq!(fixture.value("SELECT COUNT(*) FROM messages").await, "2500");
     assert!(erase(&fixture, "U2", 50).await.messages.is_empty());
+}
+
+/// Whoever has a copy of what was unsent before has its sender.
+async fn an_erasure_is_told_of_each_message_once(fixture: Fixture) {
+    fixture.group("C1", &["U1", "U2"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    let batch =
+        [said_by("U2", "a", 10, "x"), said_by("U2", "b", 11, "y"), said("C1", "c", 12, "z")];
+    fixture.keep(&batch, 13).await;
+    fixture.keep(&[unsent("C1", "b", 14)], 15).await;
+    let before = all(&fixture, &["C1"]).await.len();
+    assert_eq!(erase(&fixture, "U2", 100).await.counted, 1);
+    assert!(erase(&fixture, "U2", 100).await.messages.is_empty());
+    let all = all(&fixture, &["C1"]).await;
+    let mut seen = told(&all[before..]);
+    seen.sort_unstable();
+    assert_eq!(seen, [("message.unsent", 900, "a"), ("message.unsent", 900, "b")]);
 }

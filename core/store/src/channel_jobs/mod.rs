@@ -50,7 +50,7 @@ impl JobStore<'_> {
     ) -> Result<(ChannelJob, bool), StoreError> {
         let total = self.count_of_job(new).await?;
         let mut tx = self.store.db.begin().await?;
-        bar_removed(&mut tx, new.channel, new.kind.person(), new.sent_before).await?;
+        bar_removed(&mut tx, new.channel, new.kind.person(), new.sent_before, now).await?;
         let begun = join_or_add(&mut tx, new, total, now).await?;
         tx.commit().await?;
         Ok(begun)
@@ -69,7 +69,7 @@ impl JobStore<'_> {
     ) -> Result<Option<ChannelJob>, StoreError> {
         let mut total = self.count_of_job(new).await?;
         let mut tx = self.store.db.begin().await?;
-        bar_removed(&mut tx, new.channel, new.kind.person(), new.sent_before).await?;
+        bar_removed(&mut tx, new.channel, new.kind.person(), new.sent_before, now).await?;
         if total == 0 {
             // Something may have been stored since, but no more from now on.
             (total,) = tx.fetch_one(count_of_job(new)).await?;

@@ -12,6 +12,7 @@ use super::sql::{
     BulkKey, KEEPING_EARLIER_TEXTS, KNOWN_MESSAGES, PendingMedia, SAVE_MEDIA, SAVE_MESSAGES,
     pending, saved,
 };
+use super::told_unstored::take_back_told;
 use super::unsubscribed::begin_gaps;
 use super::{ChannelChange, IngestOutcome, save_ledger};
 use crate::activity::Counted;
@@ -48,6 +49,8 @@ pub(super) struct Batch {
     pub(super) resumed: BTreeSet<ChannelId>,
     pub(super) deletion_guard: DeletionGuard,
     pub(super) events: Vec<PendingEvent>,
+    /// Events of unsent messages that are not stored, for those that were told of all the same.
+    pub(super) unseen: Vec<PendingEvent>,
     /// Received messages of people who opted out, with the times of their sending.
     pub(super) opted_out: BTreeMap<MessageKey, Timestamp>,
     /// Channels without any subscription, with the times of sending of messages received there.
@@ -202,7 +205,8 @@ impl Batch {
         if effect == Effect::Skipped { IngestOutcome::Skipped } else { IngestOutcome::Changed }
     }
 
-    /// Queues the event of a change. A change that nobody could see yet has none.
+    /// Queues the event of a change. A change that nobody could see yet has none; whether anybody
+    /// knows of an unsent message that is not stored, the log says.
     fn record_event(&mut self, nth: usize, key: &MessageKey, change: &MessageChange, count: i64) {
         let seen = self.states.get(key).is_some_and(|state| state.sent_at.is_some());
         let events = match change {
@@ -210,7 +214,7 @@ impl Batch {
                 Some((OutboxEventKind::of_message(message.is_bot), message.at))
             }
             MessageChange::Edited { at, .. } if seen => Some((OutboxEventKind::MessageEdited, *at)),
-            MessageChange::Unsent { at } if seen => Some((OutboxEventKind::MessageUnsent, *at)),
+            MessageChange::Unsent { at } => Some((OutboxEventKind::MessageUnsent, *at)),
             _ => None,
         };
         let events = events.map(|(kind, at)| PendingEvent {
@@ -220,7 +224,26 @@ impl Batch {
             at,
             unstored: None,
         });
-        self.events.extend(events);
+        let is_unseen = !seen && matches!(change, MessageChange::Unsent { .. });
+        if is_unseen { self.unseen.extend(events) } else { self.events.extend(events) }
+    }
+
+    /// Queues the events of unsent messages that are not stored and were told of.
+    async fn tell_of_unseen(&mut self, tx: &mut Tx) -> Result<(), StoreError> {
+        if self.unseen.is_empty() {
+            return Ok(());
+        }
+        let keys = self.unseen.iter().map(|event| &event.key);
+        let keys: Vec<_> =
+            keys.map(|(c, m)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
+        let keys = serde_json::to_string(&keys)?;
+        let mut told = take_back_told(tx, &keys).await?;
+        for event in std::mem::take(&mut self.unseen) {
+            if let Some(unstored) = told.remove(&event.key) {
+                self.events.push(PendingEvent { unstored: Some(unstored), ..event });
+            }
+        }
+        Ok(())
     }
 
     /// Queues the event of a received, unstored message, and notes that it is missing.
@@ -261,6 +284,7 @@ impl Batch {
         begin_gaps(tx, &self.unsubscribed).await?;
         outdate_exports(tx, self.changed_times()).await?;
         self.save_media(tx, now).await?;
+        self.tell_of_unseen(tx).await?;
         let changed = self.events.iter().filter(|event| !event.kind.is_new_message());
         delete_responses(tx, changed.map(|event| &event.key)).await?;
         self.log_events(tx, now).await?;

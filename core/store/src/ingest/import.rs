@@ -14,6 +14,7 @@ use chatkeep_core::time::Timestamp;
 use super::super::change_log::log_messages;
 use super::super::db::Tx;
 use super::super::{ImportStore, StoreError, Subscribed};
+use super::import_events::log_added;
 use super::import_sql::{
     ADD_CHANNEL, ADD_MEDIA, ADD_MESSAGES, ADD_PEOPLE, ADD_SENDERS, COUNT_MESSAGES, DELETED_BEFORE,
     ERASED_PEOPLE, KNOWN_IDS, PersonRow,
@@ -67,6 +68,7 @@ impl ImportStore<'_> {
         let stored_at = ledger.storing_time(channel, now);
         add(&mut tx, import, channel, &chosen, stored_at).await?;
         log_messages(&mut tx, chosen.iter().map(|message| (channel, &message.id)), now).await?;
+        log_added(&mut tx, channel, &chosen, now).await?;
         save_ledger(&mut tx, &ledger, now).await?;
         if imported.stored > 0 && !ledger.paused(channel) {
             close_gaps(&mut tx, &BTreeSet::from([channel.clone()]), now).await?;

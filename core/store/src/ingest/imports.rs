@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::super::db::Tx;
 use super::super::media::{MediaReason, erase_media};
 use super::super::{ImportStore, StoreError};
+use super::import_events::log_undone;
 use super::import_sql::{ADD_EXPIRED, LostFile};
 use super::removal::{RemovalMode, Removed, remove, rows_of};
 use super::sql::BulkKey;
@@ -222,6 +223,9 @@ impl ImportStore<'_> {
             tx.execute(query(DROP_SENDERS).bind(channel.as_str())).await?;
             tx.execute(query(DROP_PEOPLE)).await?;
             tx.execute(query(UNDO_END).bind(id).bind(now.millis())).await?;
+            if import.undo_ended_at.is_none() {
+                log_undone(&mut tx, channel, now).await?;
+            }
         }
         tx.commit().await?;
         Ok(removed)

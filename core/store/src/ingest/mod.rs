@@ -6,6 +6,7 @@ mod deletion_guard;
 mod fresh;
 mod gaps;
 mod import;
+mod import_events;
 mod import_sql;
 mod imported;
 mod imported_texts;
@@ -15,6 +16,7 @@ mod retention;
 mod side_by_side;
 mod sql;
 mod stray_edits;
+mod told_unstored;
 mod unknown;
 mod unsubscribed;
 
@@ -22,6 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_recursion::async_recursion as boxed;
 pub(super) use gaps::{Skips, close_gaps, open_gap};
+pub use import_events::ImportedTimes;
 pub use imported::{ImportOutcome, Imported, ImportedMedia, ImportedMessage, ImportedPerson};
 pub use imports::{ImportId, ImportRecord, NewImport};
 pub use removal::Removed;

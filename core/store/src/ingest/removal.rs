@@ -22,6 +22,7 @@ use super::super::webhooks::delete_responses_in;
 use super::super::{MessageState, MessageStore, StoreError};
 use super::sql::BulkKey;
 use super::stray_edits::{forget_skipped, forget_stray_edits};
+use super::told_unstored::log_erased_unstored;
 use super::{lock_ledger, save_ledger};
 use crate::activity::Counted;
 use crate::query::{query, query_as};
@@ -141,22 +142,27 @@ pub(crate) async fn remove_some(
 
 /// Makes sure that what was sent in a channel before a time, by one person or by all, cannot come
 /// back: late deliveries and imports of it are rejected from now on, and the events of unknown types
-/// go, which may say something of it, as do edits that wait for such a message. Two concurrent removals
-/// of the same wait for each other here.
+/// go, which may say something of it, as do edits that wait for such a message. Whoever was told of
+/// an unstored message of an erased person learns that it is unsent. Two concurrent removals of the
+/// same wait for each other here.
 pub(crate) async fn bar_removed(
     tx: &mut Tx,
     channel: &ChannelId,
     of: Option<&UserId>,
     before: Timestamp,
+    now: Timestamp,
 ) -> Result<(), StoreError> {
     lock_ledger(tx, &[channel].into()).await?;
     let (c, at) = (channel.as_str(), before.millis());
     match of {
-        Some(user) => tx.execute(query(ERASE_PERSON).bind(c).bind(user.as_str()).bind(at)).await?,
-        None => tx.execute(query(DELETED_BEFORE).bind(c).bind(at)).await?,
-    };
-    if of.is_none() {
-        forget_skipped(tx, channel, before).await?;
+        Some(user) => {
+            tx.execute(query(ERASE_PERSON).bind(c).bind(user.as_str()).bind(at)).await?;
+            log_erased_unstored(tx, channel, user, before, now).await?;
+        }
+        None => {
+            tx.execute(query(DELETED_BEFORE).bind(c).bind(at)).await?;
+            forget_skipped(tx, channel, before).await?;
+        }
     }
     forget_stray_edits(tx, channel, of, before).await?;
     forget_unknown(tx, channel, before).await
@@ -258,8 +264,8 @@ async fn take_messages(
     Ok(())
 }
 
-/// Logs a batch: erased messages as taken back, which whoever has copies of them has to know; others
-/// for search replicas alone.
+/// Logs a batch: erased messages as taken back, which whoever has copies of them has to know (those
+/// that were unsent before lose their sender); others for search replicas alone.
 async fn log_removed(
     tx: &mut Tx,
     channel: &ChannelId,
@@ -267,10 +273,9 @@ async fn log_removed(
     how: RemovalMode,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let (erased, quiet): (Vec<_>, Vec<_>) = states.iter().partition(|(_, state)| {
-        let is_erased = matches!(how, RemovalMode::Tombstone);
-        is_erased && state.sent_at.is_some() && state.unsent_at.is_none()
-    });
+    let is_erased = matches!(how, RemovalMode::Tombstone);
+    let (erased, quiet): (Vec<_>, Vec<_>) =
+        states.iter().partition(|(_, state)| is_erased && state.sent_at.is_some());
     let events = erased.iter().map(|(message, _)| NewOutboxEvent {
         kind: OutboxEventKind::MessageUnsent.name(),
         at: now.millis(),

@@ -94,14 +94,31 @@ pub struct WebhookChange<'a> {
     pub enabled: bool,
 }
 
+/// Outcome of a change of a webhook's secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecretRotated {
+    /// It has the new secret.
+    Done,
+    /// Nothing was changed: of the earlier secrets, one is still valid, or none to keep is.
+    Refused,
+    /// The user has no webhook of that id.
+    NoWebhook,
+}
+
 const OF_USER: &str = webhook_rows!("WHERE user_id = $1 ORDER BY created_at, webhook_id");
 const ONE: &str = webhook_rows!("WHERE user_id = $1 AND webhook_id = $2");
 
 const DROP: &str = "DELETE FROM webhooks WHERE user_id = $1 AND webhook_id = $2";
-/// At most two secrets sign: an older one that was still valid ends.
+/// At most two secrets sign: while an earlier one does, the present one becomes an earlier one only
+/// if that is to sign no more.
 const ROTATE: &str = "
     UPDATE webhooks SET old_secret = secret, old_until = $4, secret = $3, updated_at = $5
-    WHERE user_id = $1 AND webhook_id = $2";
+    WHERE user_id = $1 AND webhook_id = $2
+      AND (old_secret IS NULL OR old_until <= $5 OR $4 <= $5)";
+const REPLACE_SECRET: &str = "
+    UPDATE webhooks SET secret = $3, updated_at = $4
+    WHERE user_id = $1 AND webhook_id = $2 AND old_secret IS NOT NULL AND old_until > $4";
+const EXISTS: &str = "SELECT 1 FROM webhooks WHERE user_id = $1 AND webhook_id = $2";
 
 impl WebhookStore<'_> {
     /// Returns a user's webhooks, oldest first; at most [`WEBHOOKS_OF_USER`].
@@ -133,8 +150,10 @@ impl WebhookStore<'_> {
         row.map(Webhook::try_from).transpose()
     }
 
-    /// Sets a new secret of a webhook; the old one signs, too, until `old_until`. `false` when the
-    /// user has none of that id.
+    /// Sets a new secret of a webhook; the present one signs, too, until `old_until`. That is
+    /// refused while an earlier one is still valid, unless `old_until` is over. Without it, the
+    /// present one ends now and the earlier one stays valid until its time; refused when there is
+    /// none.
     ///
     /// # Errors
     /// Returns an error when the database fails.
@@ -144,22 +163,27 @@ impl WebhookStore<'_> {
         user: &UserId,
         id: &WebhookId,
         secret: &SecretString,
-        old_until: Timestamp,
+        old_until: Option<Timestamp>,
         now: Timestamp,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<SecretRotated, StoreError> {
         let mut tx = self.store.db.begin().await?;
-        let changed = tx
-            .execute(
-                query(ROTATE)
-                    .bind(user.as_str())
-                    .bind(id.as_str())
-                    .bind(secret.expose_secret())
-                    .bind(old_until.millis())
-                    .bind(now.millis()),
-            )
-            .await?;
+        let statement = query(if old_until.is_some() { ROTATE } else { REPLACE_SECRET })
+            .bind(user.as_str())
+            .bind(id.as_str())
+            .bind(secret.expose_secret());
+        let statement = match old_until {
+            Some(until) => statement.bind(until.millis()),
+            None => statement,
+        };
+        let changed = tx.execute(statement.bind(now.millis())).await?;
+        let exists = query_as(EXISTS).bind(user.as_str()).bind(id.as_str());
+        let known: Option<(i32,)> = tx.fetch_optional(exists).await?;
         tx.commit().await?;
-        Ok(changed > 0)
+        Ok(match (changed, known) {
+            (0, None) => SecretRotated::NoWebhook,
+            (0, Some(_)) => SecretRotated::Refused,
+            _ => SecretRotated::Done,
+        })
     }
 
     /// Deletes a webhook with all its deliveries. `false` when the user has none of that id.

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::super::db::{Sql, Tx, locking};
 use super::super::ingest::BulkKey;
-use super::super::outbox_log::{self, NewOutboxEvent, NewWebhookEvent};
+use super::super::outbox_log::{self, NewDetailedEvent, NewOutboxEvent};
 use super::super::{OutboxEventKind, StoreError, WebhookStore};
 use super::delivery::{DeliveryFailure, DeliveryStatus};
 use super::lease::LeasedDelivery;
@@ -286,5 +286,5 @@ pub(super) async fn log_disabled(
 ) -> Result<(), StoreError> {
     let kind = OutboxEventKind::EndpointDisabled.name();
     let outbox_event = NewOutboxEvent { kind, at: now.millis(), c: None, s: Some(user) };
-    outbox_log::log(tx, &[NewWebhookEvent { outbox_event, detail: webhook }], now).await
+    outbox_log::log(tx, &[NewDetailedEvent { outbox_event, detail: webhook }], now).await
 }

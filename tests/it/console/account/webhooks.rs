@@ -157,6 +157,9 @@ async fn a_webhook_is_made_tested_and_looked_after() {
     one_of_two_at_once_is_saved(&scene, &webhook, &url).await;
     let next = shown(&scene.submit(&format!("{webhook}/secret"), &[("overlap", "3600")]).await);
     assert_ne!(next, made);
+    let refused = scene.submit(&format!("{webhook}/secret"), &[("overlap", "3600")]).await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(refused.body.contains("only two can be at the same time"), "{}", refused.body);
 
     // Gone, after a question.
     let delete = format!("{webhook}/delete");
