@@ -229,10 +229,8 @@ impl PeriodicJob for PictureSweep {
 
 #[cfg(test)]
 mod tests {
-    use std::time::SystemTime;
-
     use chatkeep_core::config::Database;
-    use chatkeep_core::time::ManualClock;
+    use chatkeep_core::time::{Clock as _, ManualClock, SystemClock};
     use tempfile::TempDir;
 
     use super::*;
@@ -248,9 +246,7 @@ mod tests {
         async fn new(reserve: u64) -> Self {
             let folder = tempfile::tempdir().unwrap();
             let store = Store::open(&Database::Sqlite, folder.path(), 1).await.unwrap();
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
-            let now = Timestamp::from_millis(i64::try_from(now).unwrap());
-            let clock = Arc::new(ManualClock::new(now));
+            let clock = Arc::new(ManualClock::new(SystemClock.now()));
             let (shared, bots) = (Arc::<ManualClock>::clone(&clock), Bots::new([]));
             let (pictures, disk) = (folder.path().join("pictures"), DiskReserve::new(reserve));
             let service = PictureService::new(store, bots, shared, pictures, disk);

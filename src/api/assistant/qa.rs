@@ -86,6 +86,7 @@ struct RuleWarning {
 /// every message that it occurs in.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::enum_variant_names, reason = "the API's codes have the prefix")]
 enum WarningCode {
     /// Another rule has the same keyword; the oldest answers.
     KeywordShared,

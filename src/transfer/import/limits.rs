@@ -76,7 +76,7 @@ impl ExpansionBudget {
     /// Returns true if an error is that of a budget that is used up.
     pub(super) fn is_exhausted(error: &(dyn Error + 'static)) -> bool {
         let read = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        read.is_some_and(|cause| cause.is::<Exhausted>())
+        matches!(read, Some(cause) if cause.is::<Exhausted>())
     }
 
     fn spend(&self, bytes: u64) -> io::Result<()> {

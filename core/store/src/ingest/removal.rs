@@ -154,15 +154,12 @@ pub(crate) async fn bar_removed(
 ) -> Result<(), StoreError> {
     lock_ledger(tx, &[channel].into()).await?;
     let (c, at) = (channel.as_str(), before.millis());
-    match of {
-        Some(user) => {
-            tx.execute(query(ERASE_PERSON).bind(c).bind(user.as_str()).bind(at)).await?;
-            log_erased_unstored(tx, channel, user, before, now).await?;
-        }
-        None => {
-            tx.execute(query(DELETED_BEFORE).bind(c).bind(at)).await?;
-            forget_skipped(tx, channel, before).await?;
-        }
+    if let Some(user) = of {
+        tx.execute(query(ERASE_PERSON).bind(c).bind(user.as_str()).bind(at)).await?;
+        log_erased_unstored(tx, channel, user, before, now).await?;
+    } else {
+        tx.execute(query(DELETED_BEFORE).bind(c).bind(at)).await?;
+        forget_skipped(tx, channel, before).await?;
     }
     forget_stray_edits(tx, channel, of, before).await?;
     forget_unknown(tx, channel, before).await
