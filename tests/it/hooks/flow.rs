@@ -139,6 +139,22 @@ impl Scene {
         second
     }
 
+    /// Imports a text, and undoes that.
+    async fn import(&self) {
+        let (ground, line) = (&self.stack.ground, &self.stack.line);
+        let file = ground.folder.path().join("chat.txt");
+        std::fs::write(&file, include_str!("../transfer/line_en.txt")).unwrap();
+        let (file, channel) = (file.display().to_string(), self.channel.as_str());
+        let import = ["import", &file, "--channel", channel, "--time-zone", "UTC"];
+        ground.command(line, &import).await;
+        let heard = self.heard("/all", "import.added", "").await;
+        assert_eq!(heard.json()["data"]["import"]["from"], "2024-01-05T09:31:00.000Z");
+        self.as_told_by_the_api(&heard).await;
+        ground.command(line, &["import", "undo", "1"]).await;
+        let heard = self.heard("/all", "import.undone", "").await;
+        self.as_told_by_the_api(&heard).await;
+    }
+
     async fn fill_up(&self) {
         let (line, user) = (&self.stack.line, self.people[0].as_str());
         for (part, kind) in [(80, "usage.warning"), (90, "usage.critical"), (100, "usage.exceeded")]
@@ -173,6 +189,7 @@ async fn every_kind_is_told_as_the_api_shows_it(parts: Parts) {
     let (id, secret) = scene.hook("/all", &kinds).await;
     scene.sink.answer("/all", Reply::Echo);
     let unsent = scene.pubsub().await;
+    scene.import().await;
     scene.fill_up().await;
 
     // A receiver that responds 410: its owner is notified by the other webhook, and in their chat.
