@@ -16,6 +16,8 @@ use super::access::AccessService;
 
 /// Interval between two questions about somebody who was not in the channel.
 const ASK_AGAIN: Duration = Duration::from_hours(24);
+/// The same where the bot was not in the chat: it may be back soon.
+const ASK_AGAIN_WITHOUT_BOT: Duration = Duration::from_mins(10);
 /// Maximum time to wait for what another request learns.
 const OTHERS: Duration = Duration::from_secs(5);
 /// Interval of looking for it.
@@ -63,12 +65,11 @@ impl AccessService {
                 }
             }
             Err(PlatformError::NotFound) => {
+                let early = ASK_AGAIN.saturating_sub(ASK_AGAIN_WITHOUT_BOT);
+                let is_settled = has_bot(directory, &channel).await;
+                let asked_at = if is_settled { now } else { now.minus(early) };
                 let members = self.store.members();
-                if has_bot(directory, &channel).await {
-                    members.settle_membership_check(&channel.id, user, now).await?;
-                } else {
-                    members.release_membership_check(&channel.id, user).await?;
-                }
+                members.settle_membership_check(&channel.id, user, asked_at).await?;
                 return Ok(None);
             }
             Err(error) => {

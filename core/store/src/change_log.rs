@@ -124,6 +124,12 @@ const NEW_EPOCH: Sql = Sql {
                RETURNING log_epoch",
 };
 
+/// The purged position stays: in a restored log, positions are what they were.
+const NEXT_EPOCH: Sql = Sql {
+    sqlite: "UPDATE deployment SET log_epoch = lower(hex(randomblob(16))) RETURNING log_epoch",
+    postgres: "UPDATE deployment SET log_epoch = gen_random_uuid()::text RETURNING log_epoch",
+};
+
 #[derive(Debug, sqlx_macros::FromRow)]
 struct StateRow {
     log_epoch: String,
@@ -182,6 +188,12 @@ async fn add(tx: &mut Tx, rows: &[NewRow<'_>], now: Timestamp) -> Result<(), Sto
 pub(super) async fn begin_epoch(tx: &mut Tx) -> Result<(), StoreError> {
     // RETURNING makes it a query with the same result on both databases.
     let _: (String,) = tx.fetch_one(query_as(NEW_EPOCH)).await?;
+    Ok(())
+}
+
+/// Starts a new epoch of a restored log, whose rows and purged position are as they were.
+pub(super) async fn next_epoch(tx: &mut Tx) -> Result<(), StoreError> {
+    let _: (String,) = tx.fetch_one(query_as(NEXT_EPOCH)).await?;
     Ok(())
 }
 

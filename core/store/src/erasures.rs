@@ -294,9 +294,11 @@ impl MessageStore<'_> {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let before = Timestamp::from_millis(before);
+        let mut tx = self.store.db.begin_bulk().await?;
+        bar_removed(&mut tx, channel, of, before, now).await?;
+        tx.commit().await?;
         loop {
             let mut tx = self.store.db.begin_bulk().await?;
-            bar_removed(&mut tx, channel, of, before, now).await?;
             let removed = remove_some(&mut tx, channel, of, before, BATCH, now).await?;
             tx.commit().await?;
             if removed.last {

@@ -10,7 +10,6 @@ use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
-use super::oauth::GRANTS_OF_USER;
 use super::oauth_secrets::drop_grant;
 use super::{OAuthStore, StoreError, parsed};
 use crate::query::{query, query_as};
@@ -33,6 +32,8 @@ const UNUSED: Duration = Duration::from_hours(24 * 90);
 /// Maximum number of programs without any consent: anybody may register one. Beyond it the oldest
 /// are deleted.
 const UNPROVEN: i64 = 10_000;
+/// Maximum number of consents in a list.
+const LISTED: i64 = 10_000;
 
 /// Consent as shown to its user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,17 +146,15 @@ impl OAuthStore<'_> {
         Ok(Some(OAuthClient { id: id.to_owned(), name, redirect_uris }))
     }
 
-    /// Returns a user's consents, newest first: all of them, for there are at most a hundred.
+    /// Returns a user's consents, newest first: all of them. There are at most a hundred, but for
+    /// those of before that bound.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn consents(&self, user: &UserId) -> Result<Vec<Consent>, StoreError> {
-        let rows: Vec<ConsentRow> = self
-            .store
-            .db
-            .fetch_all(query_as(OF_USER).bind(user.as_str()).bind(GRANTS_OF_USER))
-            .await?;
+        let rows: Vec<ConsentRow> =
+            self.store.db.fetch_all(query_as(OF_USER).bind(user.as_str()).bind(LISTED)).await?;
         rows.into_iter().map(Consent::try_from).collect()
     }
 

@@ -179,9 +179,12 @@ impl OutboxStore<'_> {
             None => Vec::new(),
         };
         // Asked after the rows were read: what is purged from now on was read.
-        let missed = begin < self.log_state().await?.purged;
+        let purged = self.log_state().await?.purged;
+        let missed = begin < purged;
         let full = rows.len() >= limit as usize;
-        let next = rows.last().filter(|_| full).map(Row::bookmark).or(end).unwrap_or(after);
+        // What was purged is over for whoever goes on from here.
+        let rest = if missed { purged.into() } else { after };
+        let next = rows.last().filter(|_| full).map(Row::bookmark).or(end).unwrap_or(rest);
         let outbox_events =
             rows.into_iter().map(OutboxEvent::try_from).collect::<Result<Vec<_>, _>>()?;
         let more = full || (end.is_some() && self.log_window(next, WINDOW).await?.end.is_some());

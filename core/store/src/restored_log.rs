@@ -3,7 +3,7 @@
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::Timestamp;
 
-use super::change_log::begin_epoch;
+use super::change_log::{begin_epoch, next_epoch};
 use super::db::Pools;
 use super::{OutboxStore, StoreError};
 use crate::query::{query, query_as};
@@ -51,7 +51,7 @@ impl OutboxStore<'_> {
             tx.execute(query(FIRST_NUMBER)).await?;
             tx.execute(query(SKIP_NUMBERS).bind(now.millis())).await?;
         }
-        begin_epoch(&mut tx).await?;
+        next_epoch(&mut tx).await?;
         tx.commit().await
     }
 

@@ -1,11 +1,11 @@
 //! Identifiers: the numbers and single letters that tell one thing from another of its kind, such
 //! as `3年級` and `4年級`, `A棟` and `B棟`, `plan b`. Another one is no typo.
 
-use crate::script::Class;
+use crate::script::{Class, is_kana};
 
 /// Words of one letter that are no identifiers in a text of words with spaces: also those that
 /// stand for longer ones in chats.
-const WORDS: [&str; 6] = ["a", "i", "k", "n", "r", "u"];
+const WORDS: [&str; 7] = ["a", "i", "k", "n", "r", "u", "w"];
 
 /// Maximum number of phrases of a rule that are compared with each other.
 const COMPARED: usize = 50;
@@ -31,7 +31,8 @@ impl Identifiers {
     /// Returns whether two texts are about different things: each has an identifier that the other
     /// lacks.
     pub(crate) fn conflict(&self, other: &Self) -> bool {
-        let lacks = |of: &Self, all: &Self| of.0.iter().any(|one| !all.0.contains(one));
+        let lacks =
+            |of: &Self, all: &Self| of.0.iter().any(|one| all.0.binary_search(one).is_err());
         lacks(self, other) && lacks(other, self)
     }
 
@@ -110,8 +111,20 @@ fn words(folded: &str) -> impl Iterator<Item = Word<'_>> {
             c.is_some_and(|c| !c.is_ascii_alphanumeric() && goes_on(c))
         };
         let is_whole = !is_part(before.chars().next_back()) && !is_part(after.chars().next());
-        (!text.is_empty() && is_whole).then_some(Word { text, start: at, is_attached })
+        let is_sign = text.len() == 1 && is_part_of_sign(before, text, after);
+        (!text.is_empty() && is_whole && !is_sign).then_some(Word { text, start: at, is_attached })
     })
+}
+
+/// Returns whether a single character belongs to an emoticon (`:D`, `<3`, `T_T`), to laughter after
+/// Japanese, or to a word with a hyphen (`T-shirt`, `Q&A`).
+fn is_part_of_sign(before: &str, text: &str, after: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphabetic();
+    let is_face = before.ends_with([':', ';', '=', '<', '_']) || after.starts_with('_');
+    let joined = after.strip_prefix(['-', '&']).is_some_and(|rest| rest.starts_with(is_letter))
+        || before.strip_suffix('&').is_some_and(|rest| rest.ends_with(is_letter));
+    let laughs = text == "w" && before.ends_with(is_kana);
+    is_face || laughs || (joined && text.starts_with(is_letter))
 }
 
 #[cfg(test)]
@@ -135,6 +148,10 @@ mod tests {
             ("wifi über x", &["x"]),
             ("what's that", &[]),
             ("how r u", &[]),
+            ("家長會幾點 :D <3 T_T", &[]),
+            ("T-shirt, Q&A", &[]),
+            ("いつw", &[]),
+            ("plan-b", &["b"]),
             ("room 3b", &["3b"]),
             ("é9", &[]),
             ("早安", &[]),

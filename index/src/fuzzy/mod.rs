@@ -205,7 +205,9 @@ impl Message {
         let features = std::mem::take(&mut extractor.features);
         let identifiers = Identifiers::of(folded);
         let named = (!identifiers.is_empty()).then(|| {
-            extractor.extract(&without_identifiers(folded));
+            extractor.split(&without_identifiers(folded));
+            extractor.respell(|word| vocabulary.correct(word));
+            extractor.name();
             matcher.phrases.members(&matcher.phrases.query(&extractor.features))
         });
         let folded = folded.to_owned();

@@ -151,7 +151,11 @@ impl Files<'_> {
             }
             summary.full |= self.store.accounts().backup_state(self.channel).await?.is_paused();
             if summary.full {
-                summary.files_left += u64::from(beside.open(one)?.is_some());
+                match beside.open(one) {
+                    Ok(file) => summary.files_left += u64::from(file.is_some()),
+                    Err(TransferError::Zip(_)) => summary.files_damaged += 1,
+                    Err(error) => return Err(error),
+                }
                 continue;
             }
             match self.take_one(one, &mut beside).await? {

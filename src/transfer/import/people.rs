@@ -10,7 +10,7 @@ use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Store, StoreError};
 use sha2::{Digest as _, Sha256};
 
-use super::super::line::ParsedMessage;
+use super::super::line::{ParsedMessage, placeholder_kind};
 
 /// Page size when reading members.
 const PAGE: u32 = 500;
@@ -151,7 +151,11 @@ pub(super) struct SyntheticId {
 fn identity(said: &ParsedMessage) -> [&str; 2] {
     match &said.content {
         None => ["unsent", ""],
-        Some(Content::Text { .. }) => ["text", &said.text],
+        // Whether a word was typed or stands for a file is decided by the whole of an export.
+        Some(Content::Text { .. }) => match placeholder_kind(&said.text) {
+            Some(kind) => [kind, ""],
+            None => ["text", &said.text],
+        },
         Some(Content::File(file)) => ["file", file.file_name.as_deref().unwrap_or_default()],
         Some(content) => [content.kind().name(), ""],
     }
@@ -240,6 +244,7 @@ mod tests {
             (["[File] a.pdf", "[檔案] a.pdf"], Some(file("a.pdf"))),
             (["[File] b.pdf", "[檔案] b.pdf"], Some(file("b.pdf"))),
             (["Message unsent.", "已收回訊息"], None),
+            (["Photo", "照片"], Some(Content::text("typed"))),
         ];
         let mut all = BTreeSet::new();
         for (texts, content) in sent {

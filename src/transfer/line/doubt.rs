@@ -81,23 +81,27 @@ impl LineReader {
         }
     }
 
-    /// Returns true if lines within quotation marks are messages of people who write elsewhere, too,
-    /// in their order.
+    /// Returns true if lines within quotation marks are messages, most of them of people who write
+    /// elsewhere, too, and these in their order.
     fn are_messages(&self, waiting: &WaitingLines) -> bool {
-        let records = waiting.lines.iter().filter_map(|(_, line)| {
-            let (time, rest) = clock::time(line)?;
-            self.record(time, rest)
-        });
-        let (mut last, mut count) = (self.last, 0);
-        for Record { time, name, .. } in records {
-            // A row of two columns looks like an event.
-            let Some(name) = name else { continue };
-            if Some(time) < last || !self.names.is_sure(name) {
-                return false;
+        let (mut last, mut sure, mut others) = (self.last, 0, 0);
+        for (_, line) in &waiting.lines {
+            let record = clock::time(line).and_then(|(time, rest)| self.record(time, rest));
+            let Some(Record { time, name, .. }) = record else {
+                if DateLine::read(line).is_some_and(|date| self.is_of_form(&date)) {
+                    last = None;
+                }
+                continue;
+            };
+            match name {
+                // A row of two columns looks like an event.
+                None => {}
+                Some(name) if !self.names.is_sure(name) => others += 1,
+                Some(_) if Some(time) < last => return false,
+                Some(_) => (last, sure) = (Some(time), sure + 1),
             }
-            (last, count) = (Some(time), count + 1);
         }
-        count > 0
+        sure > others
     }
 
     /// Returns true if what begins with that record may belong to the message before it: it names
@@ -155,6 +159,10 @@ impl LineReader {
         until: Option<NaiveTime>,
         found: &mut Vec<ParsedLine>,
     ) {
+        // Beyond a date, even one that cannot be read, time begins anew.
+        let has_date = self.held.is_some()
+            || waiting.lines.iter().any(|(_, line)| DateLine::read(line).is_some());
+        let until = until.filter(|_| !has_date);
         for (number, line) in waiting.lines {
             let time = clock::time(&line).map(|(time, _)| time);
             if until.is_some() && time > until {
@@ -229,6 +237,9 @@ mod tests {
             "06 09:35 Bob|text|\"end",
         ];
         assert_eq!(read(text), expected);
+        let days = "2024/01/05(金)\n09:00\tBob\t1\n09:01\tBob\t2\n23:50\tAnn\t\"oops\n\n\
+            2024/01/06(土)\n08:00\tBob\t3\n08:10\tRare\tx\n08:30\tBob\tthe TV has 55\"\n";
+        assert_eq!(read(days).len(), 6, "{:?}", read(days));
         // An inch is no end where people who write elsewhere, too, go on in order.
         let often = "2024/01/05(金)\n09:00\tBob\t1\n09:01\tBob\t2\n09:02\tAnn\t\"oops\n\
             09:03\tBob\tit has 12\"\n09:04\tAnn\tok\n";
@@ -262,6 +273,13 @@ mod tests {
             "05 09:36 鈴木|text|はい",
         ];
         assert_eq!(read(text), expected);
+    }
+
+    #[test]
+    fn nothing_is_glued_across_a_date_that_cannot_be_read() {
+        let text = "2024.01.05 Friday\n09:30 Ann a\n09:31 Ann b\n09:32 Ann hi\n09:40 Rare x\n\
+            2024.01.06\n09:31 Ann c\n";
+        assert_eq!(read(text)[3..], ["05 09:40 Rare|text|x", "unknown 6", "unknown 7"]);
     }
 
     #[test]

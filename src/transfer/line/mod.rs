@@ -28,6 +28,7 @@ use self::doubt::WaitingLines;
 use self::names::Names;
 pub use self::survey::{Fit, Survey};
 use self::words::Meaning;
+pub(crate) use self::words::placeholder_kind;
 
 /// Maximum length of a text in bytes; the app allows far less.
 const TEXT: usize = 256 * 1_024;

@@ -7,7 +7,7 @@ use super::{Day, LineReader, clock, title, words};
 /// Minimum number of placeholders without brackets in a text of a phone.
 const MANY: u64 = 2;
 /// Minimum share of them in its messages: one in so many.
-const RARE: u64 = 10;
+const RARE: u64 = 50;
 
 /// Result of the first pass over a file.
 #[derive(Debug, Default)]

@@ -300,6 +300,12 @@ pub(super) fn meaning(words: &str, bare: bool) -> Meaning {
     })
 }
 
+/// Returns the name of the type that a text without brackets is a placeholder of, if it is one.
+pub(crate) fn placeholder_kind(text: &str) -> Option<&'static str> {
+    let stand = stand(&text.trim().to_lowercase())?;
+    Some(content(stand, "").kind().name())
+}
+
 /// Returns true for a placeholder, with brackets and without.
 pub(super) fn placeholder(words: &str) -> (bool, bool) {
     let trimmed = words.trim();

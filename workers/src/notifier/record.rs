@@ -65,8 +65,8 @@ impl<B: Bodies> Notifier<B> {
     /// divided, so that the refusal falls on one delivery alone. A stopping process waits for
     /// nothing: an unrecorded delivery is made again when its lease has expired.
     async fn settle(&self, stop: &CancellationToken, batch: &[Attempt]) {
-        let mut parts = vec![batch];
-        while let Some(part) = parts.pop() {
+        let mut parts = vec![(batch, Try::First)];
+        while let Some((part, attempt)) = parts.pop() {
             let Err(error) = self.settle_part(part).await else { continue };
             log_failure!(warn, &error, deliveries = part.len(), "cannot record webhook deliveries");
             match error.fault() {
@@ -74,10 +74,17 @@ impl<B: Bodies> Notifier<B> {
                     if part.len() > 1 =>
                 {
                     let (first, second) = part.split_at(part.len() / 2);
-                    parts.extend([second, first]);
+                    parts.extend([(second, Try::First), (first, Try::First)]);
                 }
                 DatabaseFault::Unavailable | DatabaseFault::Cancelled => {
-                    parts.push(part);
+                    parts.push((part, attempt));
+                    if stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
+                        return;
+                    }
+                }
+                // Perhaps one of the connection alone.
+                DatabaseFault::Unknown if attempt == Try::First => {
+                    parts.push((part, Try::Second));
                     if stop.run_until_cancelled(tokio::time::sleep(PAUSE)).await.is_none() {
                         return;
                     }
@@ -99,6 +106,13 @@ impl<B: Bodies> Notifier<B> {
         part.iter().for_each(count);
         Ok(())
     }
+}
+
+/// Attempt to record one delivery for whose failure there is no known reason.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Try {
+    First,
+    Second,
 }
 
 fn count(attempt: &Attempt) {

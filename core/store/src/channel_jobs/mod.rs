@@ -49,7 +49,7 @@ impl JobStore<'_> {
         now: Timestamp,
     ) -> Result<(ChannelJob, bool), StoreError> {
         let total = self.count_of_job(new).await?;
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         bar_removed(&mut tx, new.channel, new.kind.person(), new.sent_before, now).await?;
         let begun = join_or_add(&mut tx, new, total, now).await?;
         tx.commit().await?;
@@ -68,7 +68,7 @@ impl JobStore<'_> {
         now: Timestamp,
     ) -> Result<Option<ChannelJob>, StoreError> {
         let mut total = self.count_of_job(new).await?;
-        let mut tx = self.store.db.begin().await?;
+        let mut tx = self.store.db.begin_bulk().await?;
         bar_removed(&mut tx, new.channel, new.kind.person(), new.sent_before, now).await?;
         if total == 0 {
             // Something may have been stored since, but no more from now on.

@@ -50,7 +50,8 @@ const OF_PERSON: Sql = Sql {
                  AND CAST(unstored AS JSON) ->> 'sender' = $2 AND at < $3",
 };
 
-/// The row stays, because readers may stand at it; nothing is left of what it told.
+/// The row stays, because readers may stand at it; nothing is left in it of what it told. Deliveries
+/// of it show nothing either, and go by their age.
 const TAKE_BACK: &str = "
     UPDATE outbox_events SET unstored = NULL
     WHERE unstored IS NOT NULL AND (channel_id, subject_id) IN (

@@ -8,6 +8,7 @@ use chatkeep_core::time::Timestamp;
 use super::super::{StoreError, WebhookStore};
 use super::delivery::{DeliveryStatus, TEST_EVENT};
 use super::within::{Within, within};
+use crate::db::Sql;
 use crate::query::{query, query_as};
 
 const TEST: &str = "
@@ -22,14 +23,22 @@ const TEST: &str = "
 const REDELIVER: &str = "
     UPDATE webhook_deliveries SET status = $4, due_at = $3, attempts = 0, leased = 0
     WHERE webhook_id = $1 AND delivery_no = $2 AND NOT (leased = 1 AND due_at > $3)";
-const REDELIVER_FAILED: &str = within!(
-    "UPDATE webhook_deliveries SET status = $8, due_at = $7, attempts = 0, leased = 0
-     WHERE status = $9 AND delivery_no IN (
-         SELECT delivery_no FROM webhook_deliveries WHERE",
-    " AND status = $9 AND created_at >= $6 AND delivery_no > $10
-         ORDER BY delivery_no LIMIT $11)
-     RETURNING delivery_no"
-);
+/// The rows are locked before they are counted, so that a batch is empty only at the end.
+macro_rules! redeliver_failed {
+    ($lock:literal) => {
+        within!(
+            "UPDATE webhook_deliveries SET status = $8, due_at = $7, attempts = 0, leased = 0
+             WHERE status = $9 AND delivery_no IN (
+                 SELECT delivery_no FROM webhook_deliveries WHERE",
+            " AND status = $9 AND created_at >= $6 AND delivery_no > $10
+                 ORDER BY delivery_no LIMIT $11",
+            $lock,
+            ") RETURNING delivery_no"
+        )
+    };
+}
+const REDELIVER_FAILED: Sql =
+    Sql { sqlite: redeliver_failed!(""), postgres: redeliver_failed!(" FOR UPDATE") };
 /// Batch size of redeliveries.
 const BATCH: i64 = 1_000;
 
@@ -135,7 +144,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_batch_reads_failed_deliveries_alone() {
-        let steps = plan(REDELIVER_FAILED).await.join("\n");
+        let steps = plan(REDELIVER_FAILED.sqlite).await.join("\n");
         let index = "webhook_deliveries_by_status (webhook_id=? AND status=? AND delivery_no>?)";
         assert!(steps.contains(index) && !steps.contains("TEMP B-TREE"), "{steps}");
     }
