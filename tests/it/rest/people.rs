@@ -123,6 +123,11 @@ async fn a_platform_that_knows_nobody_because_the_bot_is_gone_is_asked_again() {
     stack.line.build(Action::BotLeaves { chat: chat.clone() }).unwrap();
     assert_eq!(detail(&stack, &chat).await.0, StatusCode::FORBIDDEN);
     stack.line.build(Action::BotJoins { chat: chat.clone() }).unwrap();
+    let calls = stack.line.calls().len();
+    assert_eq!(detail(&stack, &chat).await.0, StatusCode::FORBIDDEN);
+    assert_eq!(stack.line.calls().len(), calls, "the platform was asked a moment ago");
+    // Ten minutes later.
+    stack.sql("UPDATE membership_checks SET checked_at = checked_at - 600000".to_owned()).await;
     assert_eq!(detail(&stack, &chat).await.0, StatusCode::OK);
 }
 
