@@ -105,13 +105,15 @@ impl KeywordMatcher {
         }
         let folded = fold_cow(message);
         let mut best: Option<KeywordHit> = None;
-        let mut before = ' ';
+        let (mut before, mut class_before) = (' ', Class::Space);
         let mut chars = folded.char_indices().peekable();
         let mut start = 0;
         while let Some((at, c)) = chars.next() {
+            let class = Class::of(c);
             let second = chars.peek().map(|&(_, second)| second);
-            if may_begin(before, c)
+            if may_begin(class_before, class)
                 && self.filter.may_begin(c, second)
+                && (class != Class::Unspaced || may_part(before, c))
                 && let Some(hit) = self.longest_at(&folded[at..], (c, second), |rule, len| {
                     let hit = KeywordHit { rule, start, len };
                     accept(hit).then_some(hit)
@@ -120,7 +122,7 @@ impl KeywordMatcher {
             {
                 best = Some(hit);
             }
-            before = c;
+            (before, class_before) = (c, class);
             start += 1;
         }
         best
@@ -193,16 +195,15 @@ fn rule_of(output: Output) -> Option<u32> {
     u32::try_from(output.value()).ok()
 }
 
-/// Returns whether a keyword whose first character is `first` may begin after the character
-/// `before`.
+/// Returns whether a keyword whose first character is of class `first` may begin after a character
+/// of class `before`, as far as the classes tell.
 #[inline]
-fn may_begin(before: char, first: char) -> bool {
-    match Class::of(first) {
+fn may_begin(before: Class, first: Class) -> bool {
+    match first {
         Class::Space => false,
-        Class::Word => Class::of(before) != Class::Word,
-        Class::Hangul => !matches!(Class::of(before), Class::Word | Class::Hangul),
-        Class::Symbol => true,
-        Class::Unspaced => may_part(before, first),
+        Class::Word => before != Class::Word,
+        Class::Hangul => !matches!(before, Class::Word | Class::Hangul),
+        Class::Symbol | Class::Unspaced => true,
     }
 }
 
