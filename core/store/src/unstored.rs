@@ -50,8 +50,8 @@ impl UnstoredMessage {
         Some(Self { reason, sender: message.sender.clone(), kind: message.kind, sent_at: None })
     }
 
-    /// Returns what is told of it once it was unsent, or its sender erased: nobody sent it.
-    pub(super) fn taken_back(self, sent_at: Timestamp) -> Self {
+    /// Returns the content of its `message.unsent` event, without the sender.
+    pub(super) fn retracted(self, sent_at: Timestamp) -> Self {
         Self { sender: None, sent_at: Some(sent_at), ..self }
     }
 

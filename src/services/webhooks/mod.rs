@@ -38,8 +38,8 @@ pub struct WebhookWithSecret {
     pub secret: SecretString,
 }
 
-/// What becomes of the secrets that a webhook has, when it gets another one. At most two are valid
-/// at a time.
+/// Treatment of the secrets that a webhook has when it gets another one. At most two are valid at a
+/// time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormerSecrets {
     /// The current one also signs for that many seconds, a day when absent. While one before it is

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::message::Content;
 use chatkeep_core::role::Role;
+use chatkeep_core::sha256;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{Store, StoreError};
-use sha2::{Digest as _, Sha256};
 
 use super::super::line::{ParsedMessage, placeholder_kind};
 
@@ -161,14 +161,9 @@ fn identity(said: &ParsedMessage) -> [&str; 2] {
     }
 }
 
-/// Hashes several texts, each with its length, so that none runs into the next.
+/// Returns the part of an id that stands for several texts.
 fn hash<'a>(parts: impl IntoIterator<Item = &'a &'a str>) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part);
-    }
-    hex::encode(&hash.finalize()[..ID])
+    hex::encode(&sha256::of_parts(parts)[..ID])
 }
 
 #[cfg(test)]

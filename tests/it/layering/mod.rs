@@ -413,7 +413,7 @@ fn locks_of_a_server_end_with_transactions() {
     assert_none(&faults.collect::<Vec<_>>());
 }
 
-/// What derives `Debug` may end up in a line of the log.
+/// A value with `Debug` may end up in a line of the log.
 #[test]
 fn secrets_are_not_printed() {
     let mut faults = Vec::new();

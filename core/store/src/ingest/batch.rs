@@ -12,7 +12,7 @@ use super::sql::{
     BulkKey, KEEPING_EARLIER_TEXTS, KNOWN_MESSAGES, PendingMedia, SAVE_MEDIA, SAVE_MESSAGES,
     pending, saved,
 };
-use super::told_unstored::take_back_told;
+use super::unstored_events::retract_unstored;
 use super::unsubscribed::begin_gaps;
 use super::{ChannelChange, IngestOutcome, save_ledger};
 use crate::activity::Counted;
@@ -49,8 +49,8 @@ pub(super) struct Batch {
     pub(super) resumed: BTreeSet<ChannelId>,
     pub(super) deletion_guard: DeletionGuard,
     pub(super) events: Vec<PendingEvent>,
-    /// Events of unsent messages that are not stored, for those that were told of all the same.
-    pub(super) unseen: Vec<PendingEvent>,
+    /// Events of unsent messages that are not stored, for those with an event in the log.
+    pub(super) unstored_unsends: Vec<PendingEvent>,
     /// Received messages of people who opted out, with the times of their sending.
     pub(super) opted_out: BTreeMap<MessageKey, Timestamp>,
     /// Channels without any subscription, with the times of sending of messages received there.
@@ -224,22 +224,22 @@ impl Batch {
             at,
             unstored: None,
         });
-        let is_unseen = !seen && matches!(change, MessageChange::Unsent { .. });
-        if is_unseen { self.unseen.extend(events) } else { self.events.extend(events) }
+        let is_unstored = !seen && matches!(change, MessageChange::Unsent { .. });
+        if is_unstored { self.unstored_unsends.extend(events) } else { self.events.extend(events) }
     }
 
-    /// Queues the events of unsent messages that are not stored and were told of.
-    async fn tell_of_unseen(&mut self, tx: &mut Tx) -> Result<(), StoreError> {
-        if self.unseen.is_empty() {
+    /// Queues the events of unsent messages that are not stored and have an event in the log.
+    async fn queue_unstored_retractions(&mut self, tx: &mut Tx) -> Result<(), StoreError> {
+        if self.unstored_unsends.is_empty() {
             return Ok(());
         }
-        let keys = self.unseen.iter().map(|event| &event.key);
+        let keys = self.unstored_unsends.iter().map(|event| &event.key);
         let keys: Vec<_> =
             keys.map(|(c, m)| BulkKey { c: c.as_str(), m: Some(m.as_str()) }).collect();
         let keys = serde_json::to_string(&keys)?;
-        let mut told = take_back_told(tx, &keys).await?;
-        for event in std::mem::take(&mut self.unseen) {
-            if let Some(unstored) = told.remove(&event.key) {
+        let mut retracted = retract_unstored(tx, &keys).await?;
+        for event in std::mem::take(&mut self.unstored_unsends) {
+            if let Some(unstored) = retracted.remove(&event.key) {
                 self.events.push(PendingEvent { unstored: Some(unstored), ..event });
             }
         }
@@ -284,7 +284,7 @@ impl Batch {
         begin_gaps(tx, &self.unsubscribed).await?;
         outdate_exports(tx, self.changed_times()).await?;
         self.save_media(tx, now).await?;
-        self.tell_of_unseen(tx).await?;
+        self.queue_unstored_retractions(tx).await?;
         let changed = self.events.iter().filter(|event| !event.kind.is_new_message());
         delete_responses(tx, changed.map(|event| &event.key)).await?;
         self.log_events(tx, now).await?;

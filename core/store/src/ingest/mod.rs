@@ -16,8 +16,8 @@ mod retention;
 mod side_by_side;
 mod sql;
 mod stray_edits;
-mod told_unstored;
 mod unknown;
+mod unstored_events;
 mod unsubscribed;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -22,7 +22,7 @@ use super::super::webhooks::delete_responses_in;
 use super::super::{MessageState, MessageStore, StoreError};
 use super::sql::BulkKey;
 use super::stray_edits::{forget_skipped, forget_stray_edits};
-use super::told_unstored::log_erased_unstored;
+use super::unstored_events::log_erased_unstored;
 use super::{lock_ledger, save_ledger};
 use crate::activity::Counted;
 use crate::query::{query, query_as};

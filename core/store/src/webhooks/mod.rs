@@ -99,7 +99,7 @@ pub struct WebhookChange<'a> {
 pub enum SecretRotated {
     /// It has the new secret.
     Done,
-    /// Nothing was changed: of the earlier secrets, one is still valid, or none to keep is.
+    /// Nothing was changed: the previous secret is still valid, or there is none to keep.
     Refused,
     /// The user has no webhook of that id.
     NoWebhook,

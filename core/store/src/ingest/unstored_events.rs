@@ -1,5 +1,5 @@
-//! Unstored messages that were told of: an event of each is in the log for a while, with sender and
-//! time. Whoever got it learns that the message was unsent, or its sender erased.
+//! Events about unstored messages: the log holds one of each for a while, with sender and time.
+//! Whoever read it learns that the message was unsent, or its sender erased.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use crate::unstored::UnstoredMessage;
 
 /// Row of the log about an unstored message.
 #[derive(Debug, sqlx_macros::FromRow)]
-struct ToldRow {
+struct UnstoredEventRow {
     channel_id: String,
     subject_id: String,
     at: i64,
@@ -50,21 +50,21 @@ const OF_PERSON: Sql = Sql {
                  AND CAST(unstored AS JSON) ->> 'sender' = $2 AND at < $3",
 };
 
-/// The row stays, because readers may stand at it; nothing is left in it of what it told. Deliveries
+/// The row stays, because readers may stand at it; nothing is left in it of the message. Deliveries
 /// of it show nothing either, and go by their age.
-const TAKE_BACK: &str = "
+const RETRACT: &str = "
     UPDATE outbox_events SET unstored = NULL
     WHERE unstored IS NOT NULL AND (channel_id, subject_id) IN (
         SELECT value ->> 'c', value ->> 'm' FROM json_each($1))";
 
-/// Takes back what was told of unstored messages with these keys. Returns what is to be told of each
-/// of them.
-pub(super) async fn take_back_told(
+/// Erases the events about the unstored messages with these keys. Returns the content of the
+/// `message.unsent` event of each.
+pub(super) async fn retract_unstored(
     tx: &mut Tx,
     keys: &str,
 ) -> Result<HashMap<MessageKey, UnstoredMessage>, StoreError> {
-    let rows: Vec<ToldRow> = tx.fetch_all(query_as(BY_KEY).bind(keys)).await?;
-    take_back(tx, &rows).await
+    let rows: Vec<UnstoredEventRow> = tx.fetch_all(query_as(BY_KEY).bind(keys)).await?;
+    retract(tx, &rows).await
 }
 
 /// Logs that the unstored messages that a person sent in a channel before a time were unsent, those
@@ -77,14 +77,14 @@ pub(super) async fn log_erased_unstored(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let (c, at) = (channel.as_str(), before.millis());
-    let rows: Vec<ToldRow> =
+    let rows: Vec<UnstoredEventRow> =
         tx.fetch_all(query_as(OF_PERSON).bind(c).bind(person.as_str()).bind(at)).await?;
     if rows.is_empty() {
         return Ok(());
     }
-    let told = take_back(tx, &rows).await?;
-    let mut events = Vec::with_capacity(told.len());
-    for ((_, message), unstored) in &told {
+    let retracted = retract(tx, &rows).await?;
+    let mut events = Vec::with_capacity(retracted.len());
+    for ((_, message), unstored) in &retracted {
         let outbox_event = NewOutboxEvent {
             kind: OutboxEventKind::MessageUnsent.name(),
             at: now.millis(),
@@ -98,41 +98,41 @@ pub(super) async fn log_erased_unstored(
     log(tx, &events, now).await
 }
 
-async fn take_back(
+async fn retract(
     tx: &mut Tx,
-    rows: &[ToldRow],
+    rows: &[UnstoredEventRow],
 ) -> Result<HashMap<MessageKey, UnstoredMessage>, StoreError> {
     if rows.is_empty() {
         return Ok(HashMap::new());
     }
     let keys = keys_of(rows)?;
-    tx.execute(query(TAKE_BACK).bind(&keys)).await?;
-    rows.iter().map(ToldRow::taken_back).collect()
+    tx.execute(query(RETRACT).bind(&keys)).await?;
+    rows.iter().map(UnstoredEventRow::retracted).collect()
 }
 
-fn keys_of(rows: &[ToldRow]) -> Result<String, StoreError> {
+fn keys_of(rows: &[UnstoredEventRow]) -> Result<String, StoreError> {
     let keys = rows.iter().map(|row| BulkKey { c: &row.channel_id, m: Some(&row.subject_id) });
     Ok(serde_json::to_string(&keys.collect::<Vec<_>>())?)
 }
 
-impl ToldRow {
-    /// Returns the message, and what is told of it now.
-    fn taken_back(&self) -> Result<(MessageKey, UnstoredMessage), StoreError> {
-        let told: Option<UnstoredMessage> = serde_json::from_str(&self.unstored).ok();
-        let told = parsed(told, "outbox_events", "unstored", &self.subject_id)?;
+impl UnstoredEventRow {
+    /// Returns the message, and the content of its `message.unsent` event.
+    fn retracted(&self) -> Result<(MessageKey, UnstoredMessage), StoreError> {
+        let logged: Option<UnstoredMessage> = serde_json::from_str(&self.unstored).ok();
+        let logged = parsed(logged, "outbox_events", "unstored", &self.subject_id)?;
         let key = (self.channel_id.as_str().into(), self.subject_id.as_str().into());
-        Ok((key, told.taken_back(Timestamp::from_millis(self.at))))
+        Ok((key, logged.retracted(Timestamp::from_millis(self.at))))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BY_KEY, OF_PERSON, TAKE_BACK};
+    use super::{BY_KEY, OF_PERSON, RETRACT};
     use crate::plan::plan;
 
     #[tokio::test]
     async fn other_events_are_not_examined() {
-        for statement in [BY_KEY.sqlite, OF_PERSON.sqlite, TAKE_BACK] {
+        for statement in [BY_KEY.sqlite, OF_PERSON.sqlite, RETRACT] {
             let steps = plan(statement).await.join("\n");
             assert!(steps.contains("outbox_events_unstored (channel_id=?"), "{steps}");
         }
