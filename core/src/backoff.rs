@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// Number of doublings after which even a nanosecond is longer than any time.
+const DOUBLINGS: u32 = 94;
+
 /// Shortest and longest pause between attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
@@ -15,15 +18,20 @@ impl Backoff {
     /// Returns the pause that follows another one; the first if there was none.
     #[must_use]
     pub fn after(self, pause: Option<Duration>) -> Duration {
-        pause.map_or(self.first, |pause| pause.saturating_mul(2).min(self.longest))
+        pause.map_or(self.first, |pause| pause.saturating_mul(2)).min(self.longest)
     }
 
     /// Returns the pause that follows so many others.
     #[must_use]
     pub fn after_many(self, pauses: u32) -> Duration {
-        self.first.saturating_mul(1 << pauses.min(16)).min(self.longest)
+        let doublings = 0..pauses.min(DOUBLINGS);
+        doublings.fold(self.after(None), |pause, _| self.after(Some(pause)))
     }
 }
+
+#[cfg(test)]
+#[path = "backoff_edge_tests.rs"]
+mod edge_tests;
 
 #[cfg(test)]
 mod tests {

@@ -187,6 +187,10 @@ pub fn common(one: Option<&[ChannelId]>, other: Option<&[ChannelId]>) -> Option<
 }
 
 #[cfg(test)]
+#[path = "bounds_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 

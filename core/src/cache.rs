@@ -234,6 +234,10 @@ impl<K: Clone + Eq + Hash, V: Clone> Cache<K, V> {
 }
 
 #[cfg(test)]
+#[path = "cache_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 

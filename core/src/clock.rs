@@ -131,6 +131,10 @@ impl Clock for CorrectedClock {
 }
 
 #[cfg(test)]
+#[path = "clock_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use std::sync::Arc;
 

@@ -58,6 +58,10 @@ impl DiskReserve {
 }
 
 #[cfg(test)]
+#[path = "disk_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

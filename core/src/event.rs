@@ -199,3 +199,7 @@ pub struct IncomingMessage {
     /// Message that it quotes.
     pub quoted: Option<MessageId>,
 }
+
+#[cfg(test)]
+#[path = "event_edge_tests.rs"]
+mod edge_tests;

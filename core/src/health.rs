@@ -90,6 +90,10 @@ impl Health {
 }
 
 #[cfg(test)]
+#[path = "health_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::time::ManualClock;

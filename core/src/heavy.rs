@@ -83,6 +83,10 @@ impl BlockingPool {
 }
 
 #[cfg(test)]
+#[path = "heavy_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;

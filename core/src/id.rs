@@ -203,6 +203,10 @@ pub fn shard_of(text: &str) -> u32 {
 }
 
 #[cfg(test)]
+#[path = "id_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

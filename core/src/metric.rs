@@ -314,6 +314,10 @@ impl<const L: usize> Histogram<L> {
 }
 
 #[cfg(test)]
+#[path = "metric_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 

@@ -152,6 +152,10 @@ fn without_quotes(message: &str) -> String {
 }
 
 #[cfg(test)]
+#[path = "panics_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -121,6 +121,10 @@ impl Usage {
 }
 
 #[cfg(test)]
+#[path = "plan_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

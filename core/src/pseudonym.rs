@@ -73,6 +73,10 @@ impl fmt::Debug for PseudonymKey {
 }
 
 #[cfg(test)]
+#[path = "pseudonym_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

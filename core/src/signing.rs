@@ -32,6 +32,10 @@ fn signature(secret: &SecretString, id: &str, seconds: i64, body: &[u8]) -> Opti
 }
 
 #[cfg(test)]
+#[path = "signing_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

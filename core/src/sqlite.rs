@@ -1,7 +1,19 @@
-//! Primary result codes of SQLite (<https://sqlite.org/rescode.html>), and which of them are an
-//! outage of the file. The store and the embedded bus both keep a file.
+//! What the store and the embedded bus, which both keep a file of SQLite, have in common: waiting for
+//! others, emptying the log, primary result codes (<https://sqlite.org/rescode.html>), and which of
+//! these are an outage of the file.
+
+use std::time::Duration;
 
 use crate::outage::Work;
+
+/// Timeout of a statement for other connections to the file, those of other processes included.
+pub const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Statement that makes a connection wait for others no more.
+pub const WAIT_FOR_NONE: &str = "PRAGMA busy_timeout = 0";
+/// Statement that makes a connection wait for others again, for [`BUSY_TIMEOUT`].
+pub const WAIT_FOR_OTHERS: &str = "PRAGMA busy_timeout = 10000";
+/// Checkpoint that empties the write-ahead log. The first column of its row is 1 if it could not.
+pub const EMPTY_WAL: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 
 /// Access permission was denied.
 pub const PERM: i32 = 3;
@@ -57,5 +69,16 @@ pub const fn outage_of(code: i32) -> Option<Work> {
         PERM | NO_MEMORY | CORRUPT | CANNOT_OPEN | PROTOCOL | NO_LARGE_FILES | AUTHORIZATION
         | NOT_A_DATABASE => Some(Work::Reading),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_are_waited_for_as_long_as_before() {
+        let again = format!("PRAGMA busy_timeout = {}", BUSY_TIMEOUT.as_millis());
+        assert_eq!(WAIT_FOR_OTHERS, again);
     }
 }

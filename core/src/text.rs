@@ -1,5 +1,5 @@
 //! Cutting of texts between characters as people see them: a letter with its marks, a flag, or a
-//! family of emoji stays whole.
+//! family of emoji stays whole. Marks that turn the direction of a text.
 
 use std::borrow::Cow;
 
@@ -23,6 +23,15 @@ pub fn shortened(text: &str, max: usize) -> Cow<'_, str> {
         return text.into();
     }
     format!("{start}…").into()
+}
+
+/// Returns true for what Unicode calls `Bidi_Control`: invisible marks of the direction of a text,
+/// which show it in another order than the one in which it is stored.
+pub const fn is_direction_mark(character: char) -> bool {
+    matches!(
+        character,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
 }
 
 fn prefix_by(text: &str, max: usize, size: fn(char) -> usize) -> &str {
@@ -51,6 +60,10 @@ fn torn(cluster: &str, max: usize, size: fn(char) -> usize) -> &str {
     }
     cluster
 }
+
+#[cfg(test)]
+#[path = "text_edge_tests.rs"]
+mod edge_tests;
 
 #[cfg(test)]
 mod tests {

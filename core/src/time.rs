@@ -4,6 +4,7 @@
 //! control time.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -117,10 +118,14 @@ fn named_zone(asked: &str) -> Option<Tz> {
     TZ_VARIANTS.into_iter().find(fits)
 }
 
-/// Returns the zone whose name is nearest. An offset is none, and abbreviations are all near each other.
+/// Lengths in letters of names that are compared: abbreviations are all near each other, and no
+/// zone has a name of more than 32. A comparison takes as many steps as the product of both lengths.
+const COMPARED: RangeInclusive<usize> = 6..=40;
+
+/// Returns the zone whose name is nearest. An offset is none.
 fn misspelt_zone(asked: &str) -> Option<Tz> {
     let letters = asked.chars().count();
-    if letters < 6 || asked.contains(|c: char| c.is_ascii_digit()) {
+    if !COMPARED.contains(&letters) || asked.contains(|c: char| c.is_ascii_digit()) {
         return None;
     }
     let distance = |zone: &Tz| strsim::damerau_levenshtein(&zone.name().to_lowercase(), asked);
@@ -215,6 +220,10 @@ impl Clock for ManualClock {
         Timestamp(self.0.load(Ordering::SeqCst))
     }
 }
+
+#[cfg(test)]
+#[path = "time_edge_tests.rs"]
+mod edge_tests;
 
 #[cfg(test)]
 mod tests {

@@ -115,6 +115,9 @@ impl World {
         if self.chat_of(&chat)?.kind != ChatKind::Group {
             return Err(ActError::WrongKind(chat));
         }
+        if self.line(message).is_none_or(|line| line.kind != "text") {
+            return Err(ActError::NotAText(message.to_owned()));
+        }
         let mut object = fields(Post::Text(text).object(&self.bot.user_id)?);
         object.insert("id".to_owned(), message.into());
         object.insert("quoteToken".to_owned(), self.quotable(message).into());

@@ -120,6 +120,9 @@ pub enum ActError {
     /// No message has this id, or it was unsent, or it is not a person's.
     #[error("no message {0} to act on")]
     NoMessage(String),
+    /// The message is no text, and nothing else can be edited.
+    #[error("message {0} is no text and cannot be edited")]
+    NotAText(String),
     /// A mention or an emoji is not part of the text.
     #[error("the text does not contain `{0}`")]
     NotInText(String),

@@ -28,6 +28,8 @@ mod moment;
 pub mod script;
 pub mod search;
 pub mod semantic;
+#[cfg(test)]
+mod tests;
 
 pub use address::without_addresses;
 pub use fold::{fold, fold_phrase, is_blank};

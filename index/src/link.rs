@@ -77,7 +77,8 @@ impl Form {
     /// link belong neither to it nor to a link before them: `https://a.example/xとhttps://b.example`.
     fn add_before(&mut self, part: &str) {
         let (before, scheme) = part.split_at(part.len() - scheme_len(part));
-        let own = before.trim_end_matches(|c: char| !c.is_ascii() && !joins_ascii(c));
+        let own =
+            before.trim_end_matches(|c: char| is_letter(c) && !c.is_ascii() && !joins_ascii(c));
         self.add(own);
         for c in before[own.len()..].chars() {
             self.blank(c);

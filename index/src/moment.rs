@@ -52,10 +52,7 @@ impl Moment {
             Some(at) => time.split_at(at),
             None => (time, ""),
         };
-        let clock = ["%H:%M:%S%.f", "%H:%M"]
-            .iter()
-            .find_map(|form| NaiveTime::parse_from_str(clock, form).ok())?;
-        let local = day(date)?.and_time(clock);
+        let local = day(date)?.and_time(time_of_day(clock)?);
         if offset.is_empty() {
             return Some(Self::Local(local));
         }
@@ -75,15 +72,41 @@ impl Moment {
 /// Returns true for a day whose month and day have two digits, and its year four; beyond the year 9999
 /// a plus and more.
 fn has_whole_numbers(day: &str) -> bool {
-    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     let mut parts = day.rsplitn(3, ['-', '/']);
-    let is_pair = |part: Option<&str>| part.is_some_and(|part| part.len() == 2 && is_number(part));
-    is_pair(parts.next())
-        && is_pair(parts.next())
+    parts.next().is_some_and(is_pair)
+        && parts.next().is_some_and(is_pair)
         && parts.next().is_some_and(|year| match year.strip_prefix('+') {
             Some(year) => year.len() > 4 && is_number(year),
             None => year.len() == 4 && is_number(year),
         })
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Returns true for a number of two digits.
+fn is_pair(text: &str) -> bool {
+    text.len() == 2 && is_number(text)
+}
+
+/// Parses hours and minutes; seconds may follow, and then their fraction. The form is checked first:
+/// chrono also takes numbers of one digit, and white space before them.
+fn time_of_day(text: &str) -> Option<NaiveTime> {
+    let (whole, fraction) = match text.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (text, None),
+    };
+    let form = match (whole.split(':').count(), fraction) {
+        (2, None) => "%H:%M",
+        (3, None) => "%H:%M:%S",
+        (3, Some(fraction)) if is_number(fraction) => "%H:%M:%S%.f",
+        _ => return None,
+    };
+    if !whole.split(':').all(is_pair) {
+        return None;
+    }
+    NaiveTime::parse_from_str(text, form).ok()
 }
 
 /// Parses `Z` or an offset such as `+08:00`, `+0800` or `+08` to minutes east of UTC.
@@ -91,15 +114,22 @@ fn minutes_east(text: &str) -> Option<i64> {
     if text.eq_ignore_ascii_case("z") {
         return Some(0);
     }
-    let sign = if text.starts_with('-') { -1 } else { 1 };
-    let digits = text[1..].replace(':', "");
-    if !matches!(digits.len(), 2 | 4) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+    let (sign, digits) = match text.split_at_checked(1)? {
+        ("-", digits) => (-1, digits),
+        ("+" | " ", digits) => (1, digits),
+        _ => return None,
+    };
+    let (hours, minutes) = match digits.split_once(':') {
+        Some(parts) => parts,
+        None if digits.len() == 2 => (digits, "00"),
+        None => digits.split_at_checked(2)?,
+    };
+    if !is_pair(hours) || !is_pair(minutes) {
         return None;
     }
-    let (hours, minutes) = digits.split_at(2);
     let hours: i64 = hours.parse().ok().filter(|hours| *hours < 24)?;
-    let minutes: i64 = if minutes.is_empty() { 0 } else { minutes.parse().ok()? };
-    (minutes < 60).then_some(sign * (hours * 60 + minutes))
+    let minutes: i64 = minutes.parse().ok().filter(|minutes| *minutes < 60)?;
+    Some(sign * (hours * 60 + minutes))
 }
 
 #[cfg(test)]

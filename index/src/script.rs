@@ -96,6 +96,7 @@ pub(crate) fn cluster_role(c: char) -> Option<ClusterRole> {
         | '\u{102b}'..='\u{1038}' | '\u{103a}'..='\u{103e}' | '\u{1056}'..='\u{1059}' // Myanmar
         | '\u{105e}'..='\u{1060}' | '\u{1062}'..='\u{1064}' | '\u{1067}'..='\u{106d}'
         | '\u{1071}'..='\u{1074}' | '\u{1082}'..='\u{108d}' | '\u{108f}'
+        | '\u{109a}'..='\u{109d}'
         | '\u{17b4}'..='\u{17d1}' | '\u{17d3}' | '\u{17dd}' => ClusterRole::Mark, // Khmer
         '\u{1039}' | '\u{17d2}' => ClusterRole::Stack,
         '\u{e01}'..='\u{e2f}' | '\u{e46}' | '\u{e50}'..='\u{e59}' | '\u{e80}'..='\u{eff}'
@@ -111,14 +112,29 @@ pub(crate) fn cluster_role(c: char) -> Option<ClusterRole> {
 /// vowel and the consonant that it is written before.
 #[inline]
 pub(crate) fn may_part(before: char, after: char) -> bool {
-    // Marks of the other scripts without spaces: those of voiced kana.
     if !matches!(after, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}') {
-        return !matches!(after, '\u{3099}' | '\u{309a}');
+        return !is_other_mark(after);
     }
     let Some(role) = cluster_role(before) else { return true };
     let joins_next = matches!(role, ClusterRole::Lead | ClusterRole::Stack);
     let joins_before = matches!(cluster_role(after), Some(ClusterRole::Mark | ClusterRole::Stack));
     !joins_next && !joins_before
+}
+
+/// Returns whether a character of the other scripts without spaces belongs to the one before it: a
+/// mark of a voiced kana, a vowel, a tone, or a letter that is stacked below.
+#[inline]
+fn is_other_mark(c: char) -> bool {
+    matches!(c,
+        '\u{3099}' | '\u{309a}' // kana
+        | '\u{f18}' | '\u{f19}' | '\u{f35}' | '\u{f37}' | '\u{f39}' // Tibetan
+        | '\u{f3e}' | '\u{f3f}' | '\u{f71}'..='\u{f84}' | '\u{f86}' | '\u{f87}'
+        | '\u{f8d}'..='\u{fbc}'
+        | '\u{a9e5}' | '\u{aa7b}'..='\u{aa7d}' // Myanmar, its extensions
+        | '\u{1a55}'..='\u{1a7f}' // Tai Tham
+        | '\u{aab0}' | '\u{aab2}'..='\u{aab4}' | '\u{aab7}' | '\u{aab8}' // Tai Viet
+        | '\u{aabe}' | '\u{aabf}' | '\u{aac1}'
+    )
 }
 
 /// Returns the canonical combining class of `c`; 0 for everything that stands by itself.

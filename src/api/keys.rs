@@ -98,8 +98,9 @@ pub(super) struct KeyBody {
     /// Name of the key, for people.
     #[schema(min_length = 1, max_length = 100, pattern = r"[^\s\u0000\u0085]")]
     name: String,
-    /// Scopes of the key: at least one, and only scopes that the caller has.
-    #[schema(min_items = 1, max_items = 8)]
+    /// Scopes of the key: at least one, and only scopes that the caller has. Repeated ones count
+    /// once.
+    #[schema(min_items = 1)]
     scopes: Vec<Scope>,
     /// Channels that the key is restricted to; all when absent or null.
     #[serde(default, deserialize_with = "nullable")]

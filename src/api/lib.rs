@@ -70,11 +70,19 @@ impl FromRef<Api> for Services {
 
 /// Returns true for the path of a media file.
 pub fn is_media_file(path: &str) -> bool {
+    matches!(
+        parts_of(path).as_slice(),
+        ["channels", _, "backup", "media", message] if !message.is_empty()
+    )
+}
+
+/// Returns the parts of a path under `/api` or `/api/v1`; none of any other path.
+fn parts_of(path: &str) -> Vec<&str> {
     let parts: Vec<_> = path.split('/').collect();
-    let (["", "api", "v1", rest @ ..] | ["", "api", rest @ ..]) = parts.as_slice() else {
-        return false;
-    };
-    matches!(rest, ["channels", _, "backup", "media", message] if !message.is_empty())
+    match parts.as_slice() {
+        ["", "api", "v1", rest @ ..] | ["", "api", rest @ ..] => rest.to_vec(),
+        _ => Vec::new(),
+    }
 }
 
 /// Returns the API's routes, under both `/api` and `/api/v1`. The caller of a request is known when
@@ -122,6 +130,19 @@ async fn unknown(uri: Uri) -> HttpError {
 
 #[cfg(test)]
 mod tests {
+    mod bounds;
+    mod conformity;
+    mod document;
+    mod examples;
+    mod fixture;
+    mod idempotency;
+    mod inputs;
+    mod keys;
+    mod limits;
+    mod not_acceptable;
+    mod schemas;
+    mod sessions;
+
     use super::*;
 
     #[test]

@@ -70,7 +70,6 @@ pub struct ListQuery {
     #[param(inline)]
     pub to: Option<When>,
     /// ID of a message, or a time: returns the messages before and after it.
-    #[param(max_length = 200)]
     pub around: Option<String>,
     /// Only messages sent by this person; `me` for the caller.
     #[param(value_type = Option<String>)]

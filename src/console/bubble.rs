@@ -9,6 +9,7 @@ use chatkeep_services::assistant::VisibleRules;
 use chatkeep_store::{MediaStatus, StoredMessage};
 use chatkeep_view::message_path;
 use chatkeep_view::pseudonyms::Masked;
+use chatkeep_view::sanitize::is_visible;
 
 use super::dates::Dates;
 use super::labels::{
@@ -172,15 +173,16 @@ impl Bubbles<'_> {
             | Content::Audio(media)
             | Content::File(media) => self.file(message, media),
             Content::Location { title, address, latitude, longitude } => BubbleContent::Place {
-                title: title.clone().unwrap_or_else(|| language.text("kind-location")),
-                address: address.clone(),
+                title: visible(title.clone()).unwrap_or_else(|| language.text("kind-location")),
+                address: visible(address.clone()),
                 map: format!(
                     "https://www.openstreetmap.org/?mlat={latitude}&mlon={longitude}\
                      #map=16/{latitude}/{longitude}"
                 ),
             },
             Content::Sticker(sticker) => {
-                let words = sticker.text.clone().or_else(|| sticker.keywords.first().cloned());
+                let mut words = sticker.text.iter().chain(&sticker.keywords);
+                let words = words.find(|words| is_visible(words)).cloned();
                 BubbleContent::Sticker(words.unwrap_or_else(|| language.text("kind-sticker")))
             }
             Content::Other { .. } => BubbleContent::Gone(language.text("kind-other")),

@@ -27,7 +27,7 @@ use super::visitor::Visitor;
 const TABLE: &str = "csv";
 
 /// Form that a signed-in person sent from one of our pages. A body may have as many bytes as one of
-/// the API.
+/// the API, and that of an import of rules more.
 pub(super) struct SubmittedForm<T> {
     pub(super) visitor: Visitor,
     pub(super) form: T,
@@ -294,12 +294,26 @@ impl Done {
         response
     }
 
-    /// Returns the address of a page that says so. `path` may have a query and a fragment.
+    /// Returns the address of a page that says so, and nothing that `path` says was done. `path`
+    /// may have a query and a fragment.
     pub(super) fn address(self, path: &str) -> String {
         let (path, fragment) = path.split_once('#').map_or((path, None), |(p, f)| (p, Some(f)));
+        let path = Self::removed_from(path);
         let joint = if path.contains('?') { '&' } else { '?' };
         let fragment = fragment.map(|fragment| format!("#{fragment}")).unwrap_or_default();
         format!("{path}{joint}done={}{fragment}", self.name())
+    }
+
+    /// Returns a path, which may have a query, without what it says was done.
+    pub(super) fn removed_from(path: &str) -> String {
+        let Some((path, query)) = path.split_once('?') else { return path.to_owned() };
+        let says = |pair: &str| {
+            let mut pairs = form_urlencoded::parse(pair.as_bytes());
+            pairs.next().is_some_and(|(name, _)| name == "done")
+        };
+        let others = query.split('&').filter(|pair| !pair.is_empty() && !says(pair));
+        let query = others.collect::<Vec<_>>().join("&");
+        if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
     }
 
     /// Returns the sentence that a page with that query begins with.

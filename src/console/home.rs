@@ -25,6 +25,8 @@ use super::visitor::{Asked, Visitor};
 const LIMIT: u32 = 50;
 /// Maximum length of the newest message of a channel in characters.
 const NEWEST: usize = 90;
+/// Hexadecimal digits of an id of LINE behind its `U`.
+const LINE_DIGITS: usize = 32;
 /// Percentage from which a quota is shown as a warning.
 const WARNING: f64 = 80.0;
 
@@ -122,10 +124,17 @@ pub(super) async fn page(
 /// Returns what to do without any channel. Who signed in at a provider whose ids are not those of the
 /// platform is in no chat, whatever is said there.
 fn empty(user: &UserId, language: Language) -> String {
-    if user.as_str().starts_with('U') {
+    if is_line_id(user.as_str()) {
         return language.text("home-empty-text");
     }
     language.format("home-empty-other-text", &[("user", Value::from(user.as_str()))])
+}
+
+/// Returns true for the form of LINE's ids of people.
+fn is_line_id(id: &str) -> bool {
+    id.strip_prefix('U').is_some_and(|rest| {
+        rest.len() == LINE_DIGITS && rest.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
 }
 
 /// Returns the zone of all channels; `None` if they differ. By a clock of its own for each, times in
@@ -212,5 +221,23 @@ impl Note {
         // The rest of an address may hold a secret.
         let host = host_of(&webhook.url).unwrap_or_default();
         Self { about: host, href: account::webhook_path(&webhook.id), text }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_has_an_id_of_line_is_told_to_go_to_a_group() {
+        let of_line = format!("U{}", "0123456789abcdef".repeat(2));
+        let longer = format!("{of_line}0");
+        for language in Language::ALL {
+            let told = |user: &str| empty(&UserId::from(user), language);
+            assert_eq!(told(&of_line), language.text("home-empty-text"));
+            for other in ["U", "Ursula", "U0123456789abcdef", longer.as_str(), "corp:ann"] {
+                assert!(told(other).contains(other), "{other}");
+            }
+        }
     }
 }

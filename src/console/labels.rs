@@ -55,10 +55,10 @@ pub(super) fn summary(message: &StoredMessage, language: Language) -> String {
         return language.text(gone(message));
     };
     let words = match content {
-        Content::Text { text, .. } => Some(text.clone()),
+        Content::Text { text, .. } => visible(Some(text.clone())),
         Content::File(media) => visible(media.file_name.clone()),
         Content::Location { title, .. } => visible(title.clone()),
-        Content::Sticker(sticker) => sticker.text.clone(),
+        Content::Sticker(sticker) => visible(sticker.text.clone()),
         _ => None,
     };
     words.unwrap_or_else(|| language.text(kind_key(message.kind)))
@@ -93,14 +93,18 @@ pub(super) fn shortened(text: &str, max: usize) -> String {
 /// Returns the key of the sentence about a file that is not stored; `None` for one of which nothing is
 /// known yet.
 pub(super) fn missing_key(record: Option<&MediaRecord>) -> String {
-    match record {
-        Some(record) if record.reason == Some(MediaReason::NotInExport) => {
-            "media-not-in-import".to_owned()
-        }
-        record => {
-            let status = record.map_or(MediaStatus::Pending, |record| record.status);
-            format!("media-{}", status.name())
-        }
+    record.map_or_else(
+        || lost_key(MediaStatus::Pending, None),
+        |record| lost_key(record.status, record.reason),
+    )
+}
+
+/// Returns the key of the sentence about files of that status, for that reason.
+pub(super) fn lost_key(status: MediaStatus, reason: Option<MediaReason>) -> String {
+    match reason {
+        // Nobody ever had it, whatever its status.
+        Some(MediaReason::NotInExport) => "media-not-in-import".to_owned(),
+        _ => format!("media-{}", status.name()),
     }
 }
 
@@ -146,14 +150,15 @@ pub(super) fn length(milliseconds: i64) -> String {
 /// Formats a number of bytes, on one line with its unit.
 pub(super) fn size(bytes: i64) -> String {
     const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
-    let (mut tenths, mut unit) = (bytes.saturating_mul(10) / 1024, 0);
+    // Less than a kilobyte is one, so that more bytes never look like less.
+    let (mut tenths, mut unit) = ((bytes.saturating_mul(10) / 1024).max(10), 0);
     while tenths >= 10_240 && unit + 1 < UNITS.len() {
         (tenths, unit) = (tenths / 1024, unit + 1);
     }
     let (whole, tenth) = (tenths / 10, tenths % 10);
     if whole >= 10 || tenth == 0 {
         // Rounded, as people read it: of 500 GB less a few files, 500 GB are left.
-        return format!("{}\u{a0}{}", ((tenths + 5) / 10).max(1), UNITS[unit]);
+        return format!("{}\u{a0}{}", (tenths + 5) / 10, UNITS[unit]);
     }
     format!("{whole}.{tenth}\u{a0}{}", UNITS[unit])
 }

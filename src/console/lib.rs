@@ -40,6 +40,8 @@ mod search;
 mod search_form;
 mod settings;
 mod sign_in;
+#[cfg(test)]
+mod tests;
 mod text;
 mod timeline;
 mod visitor;
@@ -47,6 +49,7 @@ mod visitor;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
 use axum::response::Redirect;
 use axum::routing::{get, post};
@@ -101,6 +104,9 @@ pub fn is_file(path: &str) -> bool {
     matches!(parts.as_slice(), ["", "c", _, "picture"] | ["", "c", _, "people", _, "picture"])
 }
 
+/// Maximum bytes of a form, as of a request to the API. One that may have more has its own limit.
+const MAX_BODY: usize = 1024 * 1024;
+
 /// Path that signs out.
 const SIGN_OUT: &str = "/console/sign-out";
 
@@ -135,6 +141,7 @@ pub fn router(console: Console) -> Router {
         .route("/c/{channel}/news", get(live::news))
         .route("/c/{channel}/rows", get(rows::page))
         .merge(account::router())
+        .route_layer(DefaultBodyLimit::max(MAX_BODY))
         .route_layer(from_fn_with_state(console.clone(), visitor::layer))
         .with_state(console);
     Router::new().route("/", get(move || async move { Redirect::to(home) })).merge(pages)

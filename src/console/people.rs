@@ -13,7 +13,6 @@ use chatkeep_services::access::{Admin, ChannelAccess, Member, ReadMembers, Write
 use chatkeep_services::members::MemberQuery;
 use chatkeep_store::{Member as StoredMember, MemberStatus};
 use chatkeep_view::pseudonyms::Masked;
-use chatkeep_view::sanitize::is_visible;
 use chatkeep_view::segment;
 use serde::Deserialize;
 
@@ -24,7 +23,7 @@ use super::error::PageError;
 use super::form::{Done, FormErrors, SubmittedForm};
 use super::frame::{Frame, rendered, rendered_as};
 use super::job;
-use super::labels::{hue, initial, person_name};
+use super::labels::{hue, initial, person_name, visible};
 use super::picture::person_picture;
 use super::visitor::{Asked, Visitor};
 
@@ -142,8 +141,9 @@ pub(super) async fn list(
         Shown::Guests => (Some(Role::Guest), None),
         Shown::Left => (None, Some(MemberStatus::Left)),
     };
-    let q = asked.q.trim().to_owned();
-    let (is_found, is_later) = (is_visible(&q), asked.cursor.is_some());
+    // What shows nothing is no name, and the list is that of everybody.
+    let q = visible(Some(asked.q.trim().to_owned())).unwrap_or_default();
+    let (is_found, is_later) = (!q.is_empty(), asked.cursor.is_some());
     let (people, next, more) = if is_found {
         let (found, more) = console.services.members.find(&access, &q, LIMIT as usize).await?;
         (found, None, more)

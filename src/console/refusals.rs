@@ -10,7 +10,7 @@ use chatkeep_http::takes_pages;
 
 use super::Console;
 use super::error::{PageError, error_page};
-use super::visitor::{Visitor, language_of, secured};
+use super::visitor::{Visitor, address_of, language_of, secured};
 
 /// Headers of a refusal that its page has as well.
 const PRESERVED: [HeaderName; 5] = [
@@ -39,7 +39,8 @@ pub async fn layer(State(console): State<Console>, request: Request, next: Next)
     if !is_page(request.uri().path()) || !takes_pages(request.headers()) {
         return next.run(request).await;
     }
-    let visitor = Visitor::stranger(language_of(request.headers()), request.uri().clone());
+    let address = address_of(request.method(), request.uri());
+    let visitor = Visitor::stranger(language_of(request.headers()), address);
     let response = next.run(request).await;
     let Some(error) = refusal(&response) else { return response };
     let mut page = secured(error_page(&console, &visitor, &error), console.entrances.framed);

@@ -1,5 +1,7 @@
 //! Rows of messages that changed while a page shows them.
 
+use std::collections::BTreeSet;
+
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::Uri;
@@ -28,7 +30,8 @@ struct Rows {
     items: Vec<Item>,
 }
 
-/// Handles `id=`, once for each message; those that are gone have no row.
+/// Handles `id=`, once for each message; one that is named twice has one row, and those that are
+/// gone have none.
 pub(super) async fn page(
     State(console): State<Console>,
     visitor: Visitor,
@@ -38,7 +41,7 @@ pub(super) async fn page(
     let access = visitor.channel::<Member, ReadMessages>(&console, &channel).await?;
     let pairs = form_urlencoded::parse(address.query().unwrap_or_default().as_bytes());
     let ids = pairs.filter(|(name, _)| name == "id").map(|(_, id)| id.into_owned());
-    let ids: Vec<_> = ids.take(LIMIT + 1).collect();
+    let ids: BTreeSet<_> = ids.collect();
     if ids.len() > LIMIT {
         return Err(PageError::Input);
     }

@@ -18,7 +18,10 @@ use super::dates::Dates;
 use super::error::PageError;
 use super::form::count;
 use super::frame::{Frame, rendered};
-use super::labels::{PEOPLE, context_path, hue, initial, kind_key, name_of, picture_of, summary};
+use super::labels::{
+    PEOPLE, context_path, hue, initial, kind_key, name_of, person_name, picture_of, summary,
+    visible,
+};
 use super::search_form::{Chip, SearchForm};
 use super::text::{Piece, matched};
 use super::visitor::{Asked, Visitor};
@@ -189,9 +192,7 @@ async fn names(
         value: user.into_string(),
         label,
     };
-    let person = |(user, name): (UserId, Option<String>)| {
-        (user, name.unwrap_or_else(|| language.text("name-unknown")))
-    };
+    let person = |(user, name): (UserId, Option<String>)| (user, person_name(name, language));
     // A bot is called so in the results.
     let bot = |(user, name): (UserId, Option<String>)| {
         let bot = language.text("bot-name");
@@ -199,7 +200,7 @@ async fn names(
             let values = [("bot", Value::from(&bot)), ("name", Value::from(&name))];
             language.format("search-bot", &values)
         };
-        (user, name.map_or_else(|| bot.clone(), named))
+        (user, visible(name).map_or_else(|| bot.clone(), named))
     };
     let mut people: Vec<_> = people.into_iter().map(person).map(choice).collect();
     people.sort_by(|one, other| one.label.cmp(&other.label));

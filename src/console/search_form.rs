@@ -64,27 +64,26 @@ impl SearchForm {
             return Some(q.clone());
         }
         let filters = [("type", kind), ("from", sender), ("after", from), ("before", to)];
-        let filter = filters.into_iter().find(|(_, value)| !value.trim().is_empty());
+        let filters = filters.map(|(name, value)| (name, value.trim()));
+        let filter = filters.into_iter().find(|(_, value)| !value.is_empty());
         filter.map(|(name, value)| format!("{name}:\"{value}\""))
     }
 
     /// Returns the search of the form; `None` without words and filters, and for invalid dates.
     pub(super) fn query(&self, language: Language) -> Option<SearchQuery> {
-        let time = |text: &str| match text {
-            "" => Some(None),
-            text => Some(Some(When::of_day(day(text)?))),
-        };
+        let time = |text: &str| day_of(text).ok().map(|day| day.map(When::of_day));
+        let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         Some(SearchQuery {
             text: self.text()?,
             zone: None,
             from: time(&self.from)?,
             to: time(&self.to)?,
-            sender: (!self.sender.is_empty()).then(|| UserId::from(self.sender.as_str())),
+            sender: given(&self.sender).map(UserId::from),
             bot_name: Some(language.text("bot-name")),
             kind: MessageType::parse(&self.kind),
             sort: if self.sort == "newest" { Sort::Newest } else { Sort::Relevance },
             limit: LIMIT,
-            cursor: (!self.cursor.is_empty()).then(|| self.cursor.clone()),
+            cursor: given(&self.cursor),
             snippet: SNIPPET,
         })
     }

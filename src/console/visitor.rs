@@ -20,6 +20,7 @@ use url::form_urlencoded;
 
 use super::Console;
 use super::error::{PageError, error_page};
+use super::form::Done;
 use super::frame::Frame;
 
 /// Cookie of the chosen language.
@@ -152,8 +153,19 @@ impl Visitor {
         let language = language_of(&parts.headers);
         let setup = &console.services.bot_setup;
         let operates = caller.as_ref().is_some_and(|caller| setup.operator(caller).is_some());
-        Ok(Self { language, user_session, caller, operates, address: parts.uri.clone() })
+        let address = address_of(&parts.method, &parts.uri);
+        Ok(Self { language, user_session, caller, operates, address })
     }
+}
+
+/// Returns the address of the page that a request is about. Without script, the form of a page that
+/// says what was done is sent to an address that says so, too: that was another form.
+pub(super) fn address_of(method: &Method, address: &Uri) -> Uri {
+    if method.is_safe() || address.query().is_none() {
+        return address.clone();
+    }
+    let path = address.path_and_query().map_or("/", |address| address.as_str());
+    Done::removed_from(path).parse().unwrap_or_else(|_| address.clone())
 }
 
 /// Returns the language that a browser chose or prefers.
@@ -180,9 +192,16 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
     type Rejection = PageError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, PageError> {
-        let query = Query::try_from_uri(&parts.uri);
-        query.map(|Query(query)| Self(query)).map_err(|_| PageError::Input)
+        asked(&parts.uri).map(Self)
     }
+}
+
+/// Returns what the query string of an address asks for.
+///
+/// # Errors
+/// [`PageError::Input`] for a value that is none of its field.
+pub(super) fn asked<T: DeserializeOwned>(address: &Uri) -> Result<T, PageError> {
+    Query::try_from_uri(address).map(|Query(query)| query).map_err(|_| PageError::Input)
 }
 
 /// Finds out who looks, switches the language, renders refusals, and adds the headers of all pages.
@@ -200,7 +219,8 @@ pub(super) async fn layer(
     let visitor = match Visitor::of(&console, &parts).await {
         Ok(visitor) => visitor,
         Err(error) => {
-            let visitor = Visitor::stranger(language_of(&parts.headers), parts.uri);
+            let address = address_of(&parts.method, &parts.uri);
+            let visitor = Visitor::stranger(language_of(&parts.headers), address);
             let page = error_page(&console, &visitor, &error.into());
             return secured(page, console.entrances.framed);
         }

@@ -1,6 +1,6 @@
 //! Cookies of browsers, and CSRF protection of their requests.
 
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use chatkeep_store::Session;
 use cookie::time::Duration;
 use cookie::{Cookie, SameSite};
@@ -85,11 +85,16 @@ impl Cookies {
     }
 }
 
+/// Returns the value of the first cookie of that name. Each cookie is read by itself: those of other
+/// programs may have bytes that are no text.
 fn find<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
-    let mut cookies = lines.flat_map(|line| line.split(';')).filter_map(|c| c.split_once('='));
-    let (_, value) = cookies.find(|(found, _)| found.trim() == name)?;
-    let value = value.trim();
+    let lines = headers.get_all(header::COOKIE).into_iter().map(HeaderValue::as_bytes);
+    let cookies = lines.flat_map(|line| line.split(|byte| *byte == b';'));
+    let mut cookies = cookies.filter_map(|cookie| str::from_utf8(cookie).ok()?.split_once('='));
+    // Only ASCII white space goes, as in browsers: a name with other white space before its `__Host-`
+    // has no such prefix for them, and any page of the domain could set it.
+    let (_, value) = cookies.find(|(found, _)| found.trim_ascii() == name)?;
+    let value = value.trim_ascii();
     (!value.is_empty() && value.len() <= MAX_VALUE).then_some(value)
 }
 
@@ -129,7 +134,6 @@ fn same(one: &[u8], other: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
     use chatkeep_core::time::Timestamp;
 
     use super::*;

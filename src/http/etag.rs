@@ -72,14 +72,15 @@ pub struct IfMatch(pub Option<Vec<i64>>);
 /// Adds the tag; returns 304 when `If-None-Match` matches.
 pub(super) async fn layer(request: Request, next: Next) -> Response {
     let asked = request.method() == Method::GET;
-    let known = request.headers().get(header::IF_NONE_MATCH).cloned();
+    let known = request.headers().get_all(header::IF_NONE_MATCH);
+    let known: Vec<HeaderValue> = known.iter().cloned().collect();
     let response = next.run(request).await;
     if response.status() != StatusCode::OK || response.headers().contains_key(header::ETAG) {
         return response;
     }
     let response = tagged(response, asked).await;
     let tag = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok());
-    if asked && known.zip(tag).is_some_and(|(known, tag)| names(&known, tag)) {
+    if asked && tag.is_some_and(|tag| known.iter().any(|line| names(line, tag))) {
         let (mut parts, _) = response.into_parts();
         parts.status = StatusCode::NOT_MODIFIED;
         parts.headers.remove(header::CONTENT_TYPE);

@@ -26,6 +26,8 @@ pub mod rate_limit;
 mod respond;
 mod return_path;
 pub mod server;
+#[cfg(test)]
+mod tests;
 mod trace;
 
 pub use accept::{takes_json, takes_pages, weighted};

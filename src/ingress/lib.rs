@@ -17,6 +17,8 @@
 mod bots;
 mod response;
 mod size;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -132,7 +134,9 @@ impl Ingress {
             Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
                 WebhookResponse::TooLarge
             }
-            Err(_) => WebhookResponse::NotAWebhook(bot.webhooks().label()),
+            // Its signature was not checked, so it may be anybody's: it is no invalid webhook of
+            // the platform.
+            Err(_) => WebhookResponse::BrokenOff,
         }
     }
 

@@ -16,6 +16,8 @@ pub(super) enum WebhookResponse {
     /// Not in the format of the platform of this name.
     NotAWebhook(&'static str),
     TooLarge,
+    /// The body could not be read to its end.
+    BrokenOff,
     Unavailable,
     /// No such bot.
     NotFound,
@@ -37,6 +39,7 @@ impl WebhookResponse {
             Self::Limited(_) => "rate_limited",
             Self::NotAWebhook(_) => "not_a_webhook",
             Self::TooLarge => "too_large",
+            Self::BrokenOff => "broken_off",
             Self::Unavailable => "unavailable",
             Self::NotFound | Self::Several(_) => "no_such_bot",
         }
@@ -60,6 +63,9 @@ impl IntoResponse for WebhookResponse {
             }
             Self::BadSignature => {
                 (StatusCode::UNAUTHORIZED, ErrorCode::InvalidSignature, "Invalid signature")
+            }
+            Self::BrokenOff => {
+                (StatusCode::BAD_REQUEST, ErrorCode::InvalidRequest, "The body could not be read")
             }
             Self::NotAWebhook(platform) => {
                 let error = format!("The body is not a webhook of {platform}");

@@ -7,6 +7,8 @@ mod error;
 mod person;
 mod provider;
 mod routes;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -7,6 +7,8 @@ use chatkeep_view::sanitize;
 use rmcp::schemars::{self, JsonSchema};
 use serde::Serialize;
 
+use super::shown_id::shown_id;
+
 /// Maximum length of a name in characters.
 const NAME: usize = 60;
 
@@ -81,7 +83,8 @@ pub(super) fn line(rows: &BTreeMap<String, ChannelEntry>) -> String {
     }
     let each = rows.iter().map(|(key, row)| {
         let ChannelEntry { channel_id, name, time_zone } = row;
-        format!("{key} = {} ({channel_id}, {time_zone})", quoted_name(name.as_deref()))
+        let (name, id) = (quoted_name(name.as_deref()), shown_id(channel_id));
+        format!("{key} = {name} ({id}, {time_zone})")
     });
     format!("\nChannels: {}", each.collect::<Vec<_>>().join(", "))
 }

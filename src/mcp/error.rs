@@ -105,6 +105,11 @@ fn of_service(error: &ServiceError, scope: Option<Scope>) -> (String, &'static s
             "denied",
         ),
         ServiceError::InsufficientPermissions => (lacks(scope), "denied"),
+        // It was valid when the request came.
+        ServiceError::InvalidKey => (
+            "This key has expired: ask the person for another one. Do not try again.".to_owned(),
+            "denied",
+        ),
         ServiceError::Invalid { field, why, .. } => (invalid(field.as_ref(), why), "invalid"),
         ServiceError::Unavailable => (
             "Part of the service is down for the moment. Try the same call again in a few \
@@ -146,11 +151,10 @@ fn lacks(scope: Option<Scope>) -> String {
 
 fn invalid(field: Option<&FieldPath>, why: &str) -> String {
     match field.map(FieldPath::text).as_deref() {
-        Some("cursor" | "/cursor") => {
-            "This cursor belongs to another query: call again without cursor, or \
+        // Services refuse it by its name in REST; what is not even a text is told as that.
+        Some("cursor") => "This cursor belongs to another query: call again without cursor, or \
              with exactly the arguments of the call that returned it."
-                .to_owned()
-        }
+            .to_owned(),
         // The query's name in REST.
         Some("q") => {
             let why = why.strip_prefix("q ").map_or(format!(": {why}"), |why| format!(" {why}"));

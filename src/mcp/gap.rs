@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::channel_table::ChannelTable;
 use super::message_row::is_zero;
+use super::shown_id::shown_id;
 use super::time::AnswerZone;
 
 /// Maximum number of gaps in an answer.
@@ -138,6 +139,8 @@ impl GapRows {
                 reason if reason == GapReason::OptedOut.name() => "Partly not stored",
                 _ => "Not stored",
             };
+            // Where there is no table of channels, these are ids.
+            let channels: Vec<_> = channels.iter().map(|channel| shown_id(channel)).collect();
             let channels = channels.join(", ");
             let (of, latest) = match (channels.as_str(), more_channels) {
                 ("", 0) => (String::new(), ""),

@@ -4,6 +4,7 @@ use chatkeep_services::gaps::TimeSpan;
 use rmcp::schemars::{self, JsonSchema};
 use serde::Serialize;
 
+use super::shown_id::shown_id;
 use super::time::AnswerZone;
 
 /// Arguments as they were read; of those alone that could have been read otherwise.
@@ -45,9 +46,11 @@ impl Interpreted {
     pub(super) fn line(interpreted: Option<&Self>) -> String {
         let Some(interpreted) = interpreted else { return String::new() };
         let Self { channel_id, sender_id, around, from, to, time_zone } = interpreted;
+        let shown = |id: &Option<String>| id.as_deref().map(shown_id);
+        let (channel_id, sender_id) = (shown(channel_id), shown(sender_id));
         let parts = [
-            ("channelId", channel_id),
-            ("senderId", sender_id),
+            ("channelId", &channel_id),
+            ("senderId", &sender_id),
             ("around", around),
             ("from", from),
             ("to", to),

@@ -33,6 +33,9 @@ mod result_builder;
 mod schema;
 mod selection;
 mod server;
+mod shown_id;
+#[cfg(test)]
+mod tests;
 mod time;
 mod tool;
 mod tools;

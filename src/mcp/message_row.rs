@@ -3,13 +3,13 @@
 //! can pass for a line of its own.
 
 use chatkeep_core::message::{Content, MessageType};
-use chatkeep_core::text::prefix;
 use chatkeep_store::StoredMessage;
 use chatkeep_view::pseudonyms::Mask;
 use chatkeep_view::sanitize::{self, quoted};
 use rmcp::schemars::{self, JsonSchema};
 use serde::Serialize;
 
+use super::shown_id::shown_id;
 use super::time::day_and_clock;
 
 /// Notice in every result that contains texts written by people.
@@ -25,9 +25,6 @@ const NOTE_OF_STAND_INS: &str = "Texts and names were written by people in the c
 pub(super) const fn note(mask: &Mask) -> &'static str {
     if mask.is_on() { NOTE_OF_STAND_INS } else { NOTE }
 }
-
-/// Maximum length of an id in a line of text, in characters.
-const ID: usize = 200;
 
 /// Part of a text that a row shows.
 #[derive(Clone, Copy, Debug)]
@@ -120,16 +117,20 @@ impl MessageRow {
             return row;
         };
         let Some(part) = part else { return row.with_window(&whole, window) };
-        let (text, more) = sanitize::cut(part, usize::MAX);
-        let left = if part == whole { 0 } else { missing(&whole, part) };
-        Self { text: Some(text), cut: left + more, ..row }
+        // What is not shown is not counted.
+        let (whole, text) = (sanitize::clean(&whole), sanitize::clean(part));
+        let cut = if text == whole { 0 } else { missing(&whole, &text) };
+        Self { text: Some(text), cut, ..row }
     }
 
     /// Adds a part of a text.
     fn with_window(self, whole: &str, window: TextWindow) -> Self {
         let TextWindow { from, max, tells_rest } = window;
         let clean = sanitize::clean(whole);
-        let (text, cut) = sanitize::cut(&clean[prefix(&clean, from).len()..], max);
+        // A part begins where the one before ended, also within what people see as one character,
+        // which may be longer than a part.
+        let start = clean.char_indices().nth(from).map_or(clean.len(), |(at, _)| at);
+        let (text, cut) = sanitize::cut(&clean[start..], max);
         let text = if from == 0 { text } else { format!("…{text}") };
         let rest_from = (tells_rest && cut > 0).then(|| clean.chars().count() - cut);
         Self { text: Some(text), cut, rest_from, ..self }
@@ -149,7 +150,7 @@ impl MessageRow {
         let rest = self.rest_from.map(|from| format!(" with textFrom {from}")).unwrap_or_default();
         let cut =
             (self.cut > 0).then(|| format!("[{} characters more: get_context{rest}]", self.cut));
-        let quotes = self.reply_to.as_deref().map(|id| format!("(quotes {})", short_id(id)));
+        let quotes = self.reply_to.as_deref().map(|id| format!("(quotes {})", shown_id(id)));
         let parts = [
             self.related.map(|_| "[related]".to_owned()),
             self.channel.clone(),
@@ -161,7 +162,7 @@ impl MessageRow {
             cut,
             quotes,
             // The link ends with the id.
-            Some(self.url.clone().unwrap_or_else(|| format!("id {}", short_id(&self.id)))),
+            Some(self.url.clone().unwrap_or_else(|| format!("id {}", shown_id(&self.id)))),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
@@ -200,11 +201,6 @@ fn lines(rows: &[MessageRow], marked: Option<&str>) -> String {
         lines = lines + mark + &line;
     }
     lines
-}
-
-/// Returns an id as it may stand in a line: those of imports are written by whoever made the file.
-fn short_id(id: &str) -> String {
-    sanitize::one_line(id, ID)
 }
 
 /// Returns the number of characters of a text that a part of it lacks; it has a mark at each end

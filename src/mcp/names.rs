@@ -3,6 +3,7 @@
 use std::borrow::Borrow;
 
 use super::error::echo;
+use super::shown_id::shown_id;
 
 /// Maximum number of candidates in an error.
 pub(super) const LISTED: usize = 5;
@@ -23,7 +24,8 @@ pub(super) fn listed<T: Borrow<str>>(
     tell: impl Fn(&T) -> String,
 ) -> String {
     let each = candidates.iter().take(LISTED);
-    let each = each.map(|(id, name)| format!("{} {}{}", echo(name), id.borrow(), tell(id)));
+    let each =
+        each.map(|(id, name)| format!("{} {}{}", echo(name), shown_id(id.borrow()), tell(id)));
     let more = match candidates.len().saturating_sub(LISTED) {
         0 => String::new(),
         more => format!(", and {more} more"),

@@ -15,6 +15,7 @@ use super::argument;
 use super::channel::last_message;
 use super::error::{ToolError, echo, ended};
 use super::names::{LISTED, SHORT_NAMES, is_short_name, listed};
+use super::shown_id::shown_id;
 use super::time::AnswerZone;
 
 /// Name of the argument.
@@ -149,7 +150,7 @@ pub(super) async fn shared(
         let last = services.members.last_messages(access, channels, ids).await?;
         let wrote: Vec<_> = ids.iter().filter(|id| last.contains_key(*id)).collect();
         if wrote.len() > 1 {
-            let shown: Vec<_> = wrote.iter().take(LISTED).map(|id| id.as_str()).collect();
+            let shown: Vec<_> = wrote.iter().take(LISTED).map(|id| shown_id(id.as_str())).collect();
             let more = if wrote.len() > LISTED { " …" } else { "" };
             hints.push(format!(
                 "from:{} is {} people, counted together: {}{more}. senderId takes one of them.",

@@ -7,6 +7,7 @@ use chatkeep_view::LinkTarget;
 
 use super::channel::{self, OpenChannel, elsewhere};
 use super::error::{ToolError, echo};
+use super::shown_id::shown_id;
 
 /// Reference to a message.
 #[derive(Debug, PartialEq, Eq)]
@@ -118,7 +119,7 @@ async fn only_channel<S: HasScope>(
         0 => Err(ToolError::no_message(given)),
         1 => Ok(found.swap_remove(0)),
         count => {
-            let listed = found.iter().take(5).map(ChannelId::as_str).collect::<Vec<_>>();
+            let listed = found.iter().take(5).map(|id| shown_id(id.as_str())).collect::<Vec<_>>();
             let why = format!(
                 "{} is the id of a message in {count} channels ({}): give its link",
                 echo(given),

@@ -145,9 +145,7 @@ pub(super) async fn complete(
             let (channels, more) = channels(services, &caller, &argument.value).await?;
             (channels.into_iter().map(|channel| channel.id.to_string()).collect(), more)
         }
-        ("message", Some(channel)) => {
-            (messages(services, caller, channel, &argument.value).await?, true)
-        }
+        ("message", Some(channel)) => messages(services, caller, channel, &argument.value).await?,
         _ => (Vec::new(), false),
     };
     Ok(CompletionInfo::with_pagination(values, None, more).unwrap_or_default())
@@ -200,18 +198,21 @@ async fn channels(
     Ok((found, more))
 }
 
+/// Returns those ids of the newest messages of a channel that begin with what is typed, and whether
+/// it has more messages.
 async fn messages(
     services: &Services,
     caller: Caller,
     channel: &str,
     given: &str,
-) -> Result<Vec<String>, ToolError> {
+) -> Result<(Vec<String>, bool), ToolError> {
+    let none = (Vec::new(), false);
     let id = ChannelId::from(channel);
     if !id.is_possible() {
-        return Ok(Vec::new());
+        return Ok(none);
     }
     let channel = match channel::open_id::<ReadMessages>(services, caller, id).await {
-        Err(ToolError::Service(ServiceError::PermissionDenied)) => return Ok(Vec::new()),
+        Err(ToolError::Service(ServiceError::PermissionDenied)) => return Ok(none),
         opened => opened?,
     };
     let query = MessageQuery {
@@ -230,7 +231,8 @@ async fn messages(
     let given = mask.outgoing(given);
     let ids = page.messages.into_iter().map(|message| message.id.to_string());
     // Ids of imported messages may have those of people in them.
-    Ok(ids.filter(|id| mask.outgoing(id).starts_with(given.as_ref())).collect())
+    let ids = ids.filter(|id| mask.outgoing(id).starts_with(given.as_ref())).collect();
+    Ok((ids, page.next.is_some()))
 }
 
 /// Returns an error about a resource as the protocol has it.

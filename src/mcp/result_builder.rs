@@ -17,6 +17,7 @@ use super::budget::{self, TokenBudget};
 use super::channel_table::{ChannelTable, quoted_name, short_name};
 use super::gap::GapRows;
 use super::message_row::{MessageRow, TextWindow};
+use super::shown_id::shown_id;
 use super::time::AnswerZone;
 
 /// Maximum length of a text among others, in characters.
@@ -305,7 +306,8 @@ pub(super) fn people_line(people: &PeopleTable) -> String {
         return String::new();
     }
     let people = people.iter().map(|(key, person)| {
-        format!("{key} = {} ({})", quoted_name(person.name.as_deref()), person.user_id)
+        let (name, id) = (quoted_name(person.name.as_deref()), shown_id(&person.user_id));
+        format!("{key} = {name} ({id})")
     });
     format!("\nPeople: {}", people.collect::<Vec<_>>().join(", "))
 }

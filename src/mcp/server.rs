@@ -222,10 +222,20 @@ fn icon() -> Icon {
         .with_sizes(vec!["any".to_owned()])
 }
 
-/// Returns true for a request of a revision without handshake, the first of which was 2026-07-28.
+/// Returns true for a supported revision.
+pub(super) fn is_supported(revision: &str) -> bool {
+    VERSIONS.iter().any(|known| known.as_str() == revision)
+}
+
+/// Returns true for a supported revision without handshake, the first of which was 2026-07-28.
+pub(super) fn has_no_handshake(revision: &str) -> bool {
+    let mut versions = VERSIONS.iter();
+    versions.any(|known| known.as_str() == revision && !known.has_initialize())
+}
+
+/// Returns true for a request of a revision without handshake.
 fn self_contained(context: &RequestContext<RoleServer>) -> bool {
-    let version = context.protocol_version();
-    version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+    context.protocol_version().is_some_and(|version| has_no_handshake(version.as_str()))
 }
 
 /// Returns the server's name and version for every result of revisions without a handshake.

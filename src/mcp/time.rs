@@ -90,6 +90,21 @@ impl AskedTimes {
         }
         Ok(Self { from, to })
     }
+
+    /// Checks that they leave something of that day.
+    pub(super) fn check_day(&self, day: NaiveDate, zone: AnswerZone) -> Result<(), ToolError> {
+        let moment = |time: Option<When>| time.and_then(|time| time.within(zone.0));
+        let is_over = |end: Option<When>, begin: Option<When>| {
+            moment(end).zip(moment(begin)).is_some_and(|(end, begin)| end <= begin)
+        };
+        let (begin, end) = (Some(When::of_day(day)), day.succ_opt().map(When::of_day));
+        if is_over(end, self.from) || is_over(self.to, begin) {
+            let why = "is a day of which from and to leave no time: a day in them stands for \
+                       its first moment";
+            return Err(ToolError::invalid("date", why));
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -163,5 +178,22 @@ mod tests {
         // The day begins at 16:00 of the day before in UTC.
         assert!(asked(Some("2026-04-30T16:30:00Z"), day).is_err());
         assert!(asked(Some("2026-04-30T15:30:00Z"), day).is_ok());
+    }
+
+    #[test]
+    fn a_day_has_a_part_of_the_times_beside_it() {
+        let check = |from, to, date, name| {
+            let zone = zone(name);
+            AskedTimes::of(from, to, zone).unwrap().check_day(day("date", date).unwrap(), zone)
+        };
+        let taipei = |from, to| check(from, to, "2026-05-01", "Asia/Taipei").is_ok();
+        let (begin, end) = (Some("2026-04-30T16:00:00Z"), Some("2026-05-01T16:00:00Z"));
+        let (first, last) = (Some("2026-04-30T16:00:00.001Z"), Some("2026-05-01T15:59:59.999Z"));
+        assert!(taipei(None, None) && taipei(begin, end) && taipei(last, None));
+        assert!(taipei(None, first) && taipei(Some("2026-05-01"), Some("2026-05-02")));
+        assert!(!taipei(end, None) && !taipei(None, begin));
+        assert!(!taipei(Some("2026-05-02"), None) && !taipei(None, Some("2026-05-01")));
+        // A day that clocks leave out is none by itself, not because of other times.
+        assert!(check(None, Some("2012-01-01"), "2011-12-30", "Pacific/Apia").is_ok());
     }
 }

@@ -22,7 +22,7 @@ use rmcp::transport::common::http_header::HEADER_MCP_PROTOCOL_VERSION;
 use serde_json::{Value, json};
 
 use super::MAX_BODY;
-use super::server::VERSIONS;
+use super::server::{VERSIONS, has_no_handshake, is_supported};
 
 /// `Accept` that the library requires.
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
@@ -126,12 +126,6 @@ async fn pass(request: Request, next: Next) -> Result<Response, RpcRefusal> {
     })?;
     let revision = revision(&parts.headers);
     let id = check(&bytes, revision.as_deref())?;
-    if let Some(revision) = revision.filter(|given| is_unsupported(given, &bytes)) {
-        let (revision, _) = sanitize::cut(&revision, MAX_WHY);
-        let known = VERSIONS.iter().map(ProtocolVersion::as_str).collect::<Vec<_>>().join(", ");
-        let why = format!("Unsupported MCP-Protocol-Version {revision}: known are {known}");
-        return Err(RpcRefusal::of_request(StatusCode::BAD_REQUEST, why).about(id));
-    }
     let response = next.run(Request::from_parts(parts, Body::from(bytes))).await;
     match plain_refusal(response).await {
         Ok(response) => Ok(response),
@@ -145,16 +139,21 @@ pub(super) fn revision(headers: &HeaderMap) -> Option<String> {
     header.map(|header| String::from_utf8_lossy(header.as_bytes()).into_owned())
 }
 
-/// Returns true for a revision in the header that is none of those of this service. One that the
-/// library does not know it refuses itself, as the protocol says, where the body names a revision,
+/// Returns true for a revision in the header that this service refuses itself. One that the library
+/// does not know either, the library refuses, as the protocol says, if the body names a revision,
 /// too.
-fn is_unsupported(revision: &str, body: &Bytes) -> bool {
-    let is_in =
-        |versions: &[ProtocolVersion]| versions.iter().any(|version| version.as_str() == revision);
-    let names_one = || {
-        serde_json::from_slice(body).is_ok_and(|message: Value| named_revision(&message).is_some())
-    };
-    !is_in(&VERSIONS) && (is_in(ProtocolVersion::KNOWN_VERSIONS) || !names_one())
+fn is_unsupported(revision: &str, message: &Value) -> bool {
+    let mut known = ProtocolVersion::KNOWN_VERSIONS.iter();
+    let is_known = known.any(|version| version.as_str() == revision);
+    !is_supported(revision) && (is_known || named_revision(message).is_none())
+}
+
+/// Creates the refusal of a revision.
+fn unsupported(revision: &str) -> RpcRefusal {
+    let (revision, _) = sanitize::cut(revision, MAX_WHY);
+    let known = VERSIONS.iter().map(ProtocolVersion::as_str).collect::<Vec<_>>().join(", ");
+    let why = format!("Unsupported MCP-Protocol-Version {revision}: known are {known}");
+    RpcRefusal::of_request(StatusCode::BAD_REQUEST, why)
 }
 
 /// Returns the revision that the body of a request names.
@@ -164,13 +163,40 @@ fn named_revision(message: &Value) -> Option<&str> {
 
 /// Returns true for a request of a revision without handshake, by its header or else by its body.
 pub(super) fn is_self_contained(revision: Option<&str>, message: &Value) -> bool {
-    let revision = revision.or_else(|| named_revision(message));
-    revision.is_some_and(|revision| revision >= ProtocolVersion::V_2026_07_28.as_str())
+    revision.or_else(|| named_revision(message)).is_some_and(has_no_handshake)
 }
 
-/// Checks that the body is one JSON-RPC message of a method that there is in the revision of the
-/// header; returns its id.
+/// Checks that the body is one JSON-RPC message of a revision that there is, by its header or else
+/// by the body, and of a method of that revision; returns its id.
 pub(super) fn check(bytes: &Bytes, revision: Option<&str>) -> Result<Value, RpcRefusal> {
+    let (message, id) = parse(bytes)?;
+    if let Some(revision) = revision.filter(|given| is_unsupported(given, &message)) {
+        return Err(unsupported(revision).about(id));
+    }
+    let named = revision.or_else(|| named_revision(&message));
+    if named.is_some_and(|named| !is_supported(named)) {
+        // The library refuses it, whatever the method is.
+        return Ok(id);
+    }
+    let is_new = is_self_contained(revision, &message);
+    let method = message["method"].as_str();
+    if let Some(method) = method.filter(|method| !id.is_null() && !is_method(method, is_new)) {
+        let (method, _) = sanitize::cut(method, 80);
+        let why = format!("There is no method {method} here, or not in this revision");
+        let status = if is_new { StatusCode::NOT_FOUND } else { StatusCode::OK };
+        return Err(RpcRefusal::new(status, ErrorCode::METHOD_NOT_FOUND, why).about(id));
+    }
+    match serde_json::from_slice::<ClientJsonRpcMessage>(bytes) {
+        Ok(message) if is_understood(&message) => Ok(id),
+        _ => {
+            let why = wrong_params(method.unwrap_or_default(), &message["params"]);
+            Err(RpcRefusal::new(StatusCode::OK, ErrorCode::INVALID_PARAMS, why).about(id))
+        }
+    }
+}
+
+/// Parses the body as one JSON-RPC message; returns it with its id, null for one that has none.
+fn parse(bytes: &Bytes) -> Result<(Value, Value), RpcRefusal> {
     let bad = StatusCode::BAD_REQUEST;
     let message: Value = serde_json::from_slice(bytes).map_err(|error| {
         let (line, column) = (error.line(), error.column());
@@ -198,21 +224,7 @@ pub(super) fn check(bytes: &Bytes, revision: Option<&str>) -> Result<Value, RpcR
     if members.get("params").is_some_and(|params| !params.is_object()) {
         return wrong("params must be an object");
     }
-    let is_new = is_self_contained(revision, &message);
-    let method = members.get("method").and_then(Value::as_str);
-    if let Some(method) = method.filter(|method| !id.is_null() && !is_method(method, is_new)) {
-        let (method, _) = sanitize::cut(method, 80);
-        let why = format!("There is no method {method} here, or not in this revision");
-        let status = if is_new { StatusCode::NOT_FOUND } else { StatusCode::OK };
-        return Err(RpcRefusal::new(status, ErrorCode::METHOD_NOT_FOUND, why).about(id));
-    }
-    match serde_json::from_slice::<ClientJsonRpcMessage>(bytes) {
-        Ok(message) if is_understood(&message) => Ok(id),
-        _ => {
-            let why = wrong_params(method.unwrap_or_default(), &message["params"]);
-            Err(RpcRefusal::new(StatusCode::OK, ErrorCode::INVALID_PARAMS, why).about(id))
-        }
-    }
+    Ok((message, id))
 }
 
 /// Returns what is wrong with the params of a method.
@@ -345,6 +357,18 @@ mod tests {
     }
 
     #[test]
+    fn only_a_known_revision_is_one_without_handshake() {
+        let key = "io.modelcontextprotocol/protocolVersion";
+        let named = |revision: &str| json!({"params": {"_meta": {key: revision}}});
+        assert!(is_self_contained(Some("2026-07-28"), &Value::Null));
+        assert!(is_self_contained(None, &named("2026-07-28")));
+        for other in ["2025-11-25", "2027-01-01", "v9", "draft", ""] {
+            assert!(!is_self_contained(Some(other), &named("2026-07-28")), "{other}");
+            assert!(!is_self_contained(None, &named(other)), "{other}");
+        }
+    }
+
+    #[test]
     fn each_revision_has_its_methods() {
         let asked = |method: &str, revision: Option<&str>| {
             let body = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}"}}"#);
@@ -358,6 +382,12 @@ mod tests {
         }
         assert_ne!(asked("server/discover", Some("2026-07-28")), Some(-32601));
         assert_eq!(asked("ping", Some("2026-07-28")), Some(-32601));
+        // One that there is not is told before anything about the method.
+        for unknown in ["2027-01-01", "2024-11-05", "v9", ""] {
+            for method in ["ping", "server/discover", "initialize", "nonsense"] {
+                assert_eq!(asked(method, Some(unknown)), Some(-32600), "{unknown} {method}");
+            }
+        }
         let noted = Bytes::from_static(br#"{"jsonrpc":"2.0","method":"notifications/foo"}"#);
         assert_eq!(check(&noted, None).ok(), Some(Value::Null));
     }

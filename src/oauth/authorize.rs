@@ -12,13 +12,14 @@ use chatkeep_http::{ErrorCode, HttpError};
 use chatkeep_i18n::Language;
 use chatkeep_services::grants::{GRANTABLE_SCOPES, GrantRequest, READING_SCOPES};
 use chatkeep_store::{OAuthClient, Session};
+use chatkeep_view::sanitize::is_visible;
 use serde::{Deserialize, Serialize};
 use url::form_urlencoded;
 
 use super::consent::AppRefusal;
 use super::error::{OAuthError, OAuthErrorCode};
 use super::reach::ChannelGrant;
-use super::{Inner, OAuth, consent, redirect, secret};
+use super::{Inner, OAuth, consent, given, redirect, secret};
 
 /// Maximum length of a client's state in bytes.
 const MAX_STATE: usize = 1000;
@@ -28,11 +29,17 @@ const MAX_STATE: usize = 1000;
 pub(super) struct AuthorizeRequest {
     client_id: String,
     redirect_uri: String,
+    #[serde(default, deserialize_with = "given")]
     response_type: Option<String>,
+    #[serde(default, deserialize_with = "given")]
     code_challenge: Option<String>,
+    #[serde(default, deserialize_with = "given")]
     code_challenge_method: Option<String>,
+    /// Also an empty one: it comes back as it was sent.
     state: Option<String>,
+    #[serde(default, deserialize_with = "given")]
     scope: Option<String>,
+    #[serde(default, deserialize_with = "given")]
     resource: Option<String>,
 }
 
@@ -184,6 +191,9 @@ const FORGED: HttpError = HttpError::Refused {
     error: "This form does not belong to your session: go back and reload the page",
 };
 
+/// Error of a request for scopes none of which can be granted; it names all that can be.
+const NO_SCOPE: &str = "scope must be one or more of read:messages, read:members and read:media";
+
 const NO_ADDRESS: OAuthError = OAuthError::request("redirect_uri is not a valid address");
 
 fn malformed() -> HttpError {
@@ -219,9 +229,13 @@ impl AuthorizeRequest {
 
     /// Returns the PKCE challenge.
     fn challenge(&self) -> Result<&str, OAuthError> {
-        if self.response_type.as_deref() != Some("code") {
-            let why = "response_type must be code";
-            return Err(OAuthError::new(OAuthErrorCode::UnsupportedResponseType, why));
+        match self.response_type.as_deref() {
+            Some("code") => {}
+            Some(_) => {
+                let why = "response_type must be code";
+                return Err(OAuthError::new(OAuthErrorCode::UnsupportedResponseType, why));
+            }
+            None => return Err(OAuthError::request("response_type is required: code")),
         }
         let challenge = self.code_challenge.as_deref().unwrap_or_default();
         let base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -265,7 +279,7 @@ impl Inner {
     /// Returns the person's name.
     async fn name(&self, session: &Session) -> Result<String, HttpError> {
         let user = self.sessions.service().user(session).await?;
-        let name = user.and_then(|user| user.display_name);
+        let name = user.and_then(|user| user.display_name).filter(|name| is_visible(name));
         Ok(name.unwrap_or_else(|| session.user.to_string()))
     }
 
@@ -299,8 +313,7 @@ impl Inner {
         }
         let scopes = asked.scopes();
         if scopes.is_empty() {
-            let why = "scope must be read:messages, read:members, or both";
-            return Err(refuse(OAuthError::new(OAuthErrorCode::InvalidScope, why)));
+            return Err(refuse(OAuthError::new(OAuthErrorCode::InvalidScope, NO_SCOPE)));
         }
         let redirect_uri = asked.redirect_uri.clone();
         Ok(ConsentQuestion { client, redirect_uri, scopes, challenge, state })

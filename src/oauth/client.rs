@@ -9,7 +9,7 @@ use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::http::host_of;
 use chatkeep_services::grants::nameless_client;
 use chatkeep_store::OAuthClient;
-use chatkeep_view::sanitize::one_line;
+use chatkeep_view::sanitize::{is_visible, one_line};
 use futures_util::StreamExt as _;
 use serde::Deserialize;
 use tracing::info;
@@ -108,10 +108,10 @@ fn unreadable(error: &(dyn std::error::Error + 'static)) -> OAuthError {
     UNREADABLE
 }
 
-/// Returns a client's name: the declared one, cut, or its address.
+/// Returns a client's name: the declared one, cut, or its address if nothing of that can be seen.
 pub(super) fn name(given: Option<&str>, id: &str) -> String {
     let given = one_line(given.unwrap_or_default(), MAX_NAME);
-    if !given.trim().is_empty() {
+    if is_visible(&given) {
         return given;
     }
     host_of(id).unwrap_or_else(nameless_client)

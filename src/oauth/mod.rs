@@ -13,6 +13,8 @@ mod metadata;
 mod reach;
 mod redirect;
 mod register;
+#[cfg(test)]
+mod tests;
 mod token;
 
 use std::sync::Arc;
@@ -28,6 +30,7 @@ use chatkeep_core::random;
 use chatkeep_core::time::SharedClock;
 use chatkeep_http::BrowserSessions;
 use chatkeep_services::Services;
+use serde::{Deserialize as _, Deserializer};
 
 use self::client::DescribedClients;
 
@@ -74,6 +77,12 @@ impl Inner {
     fn issuer(&self) -> &str {
         self.sessions.url().as_str()
     }
+}
+
+/// Deserialises a parameter; one without a value counts as absent (RFC 6749, sections 3.1 and 3.2).
+fn given<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    let text = Option::<String>::deserialize(value)?;
+    Ok(text.filter(|text| !text.is_empty()))
 }
 
 /// Generates a secret of that kind.

@@ -22,7 +22,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::error::{OAuthError, OAuthErrorCode};
-use super::{ACCESS_TIME, Inner, OAuth, REFRESH, REFRESH_TIME, secret};
+use super::{ACCESS_TIME, Inner, OAuth, REFRESH, REFRESH_TIME, given, secret};
 
 /// Length of a seed in characters.
 const SEED: usize = 40;
@@ -30,19 +30,27 @@ const SEED: usize = 40;
 /// Token request; further parameters are ignored.
 #[derive(Deserialize)]
 pub(super) struct TokenRequest {
+    #[serde(default, deserialize_with = "given")]
     grant_type: Option<String>,
+    #[serde(default, deserialize_with = "given")]
     client_id: Option<String>,
+    #[serde(default, deserialize_with = "given")]
     code: Option<String>,
+    #[serde(default, deserialize_with = "given")]
     redirect_uri: Option<String>,
+    #[serde(default, deserialize_with = "given")]
     code_verifier: Option<String>,
+    #[serde(default, deserialize_with = "given")]
     refresh_token: Option<String>,
+    #[serde(default, deserialize_with = "given")]
     resource: Option<String>,
 }
 
 /// Revocation request.
 #[derive(Deserialize)]
 pub(super) struct Revocation {
-    token: String,
+    #[serde(default, deserialize_with = "given")]
+    token: Option<String>,
 }
 
 pub(super) async fn token(
@@ -55,9 +63,13 @@ pub(super) async fn token(
     let (grant, tokens) = match asked.grant_type.as_deref() {
         Some("authorization_code") => oauth.by_code(&asked).await?,
         Some("refresh_token") => oauth.by_refresh(&asked).await?,
-        _ => {
+        Some(_) => {
             let why = "grant_type must be authorization_code or refresh_token";
             return Err(OAuthError::new(OAuthErrorCode::UnsupportedGrantType, why));
+        }
+        None => {
+            let why = "grant_type is required: authorization_code or refresh_token";
+            return Err(OAuthError::request(why));
         }
     };
     Ok(answer(&grant, &tokens, oauth.clock.now()))
@@ -69,8 +81,9 @@ pub(super) async fn revoke(
     form: Bytes,
 ) -> Result<StatusCode, OAuthError> {
     let asked: Result<Revocation, _> = serde_urlencoded::from_bytes(&form);
-    let asked = asked.map_err(|_| OAuthError::request("The body must be a form with token"))?;
-    oauth.services.grants.end(&asked.token).await?;
+    let token = asked.ok().and_then(|asked| asked.token);
+    let token = token.ok_or(OAuthError::request("The body must be a form with token"))?;
+    oauth.services.grants.end(&token).await?;
     Ok(StatusCode::OK)
 }
 

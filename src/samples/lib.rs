@@ -3,6 +3,8 @@
 
 mod pictures;
 mod recording;
+#[cfg(test)]
+mod tests;
 
 pub use pictures::{DrawError, photo, portrait};
 pub use recording::chimes;

@@ -57,7 +57,9 @@ fn render(
     (left, step): (f32, f32),
 ) -> Result<Vec<u8>, DrawError> {
     let scene = SCENES[number % SCENES.len()];
-    let palette = &PALETTES[(number / SCENES.len() + number) % PALETTES.len()];
+    // The remainders alone: the sum of the numbers themselves may be too large.
+    let turns = number / SCENES.len() % PALETTES.len() + number % PALETTES.len();
+    let palette = &PALETTES[turns % PALETTES.len()];
     let mut pixels = Vec::with_capacity(usize::from(width) * usize::from(height) * 3);
     for row in 0..height {
         for column in 0..width {

@@ -10,11 +10,17 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod batch;
+#[cfg(test)]
+mod batch_tests;
 mod local;
 mod lookup;
 mod masked;
 pub mod names;
+#[cfg(test)]
+mod names_tests;
 mod parsed_query;
+#[cfg(test)]
+mod queries_tests;
 pub mod remote;
 mod request;
 pub mod saved_searches;

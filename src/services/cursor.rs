@@ -9,11 +9,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{FieldPath, ServiceError};
-
-/// U+0000 as it stands in JSON.
-const NUL: &[u8] = b"\\u0000";
 
 #[derive(Serialize, Deserialize)]
 struct Cursor<T> {
@@ -42,13 +40,26 @@ pub fn decode<T: Serialize + DeserializeOwned>(
     let bad = not_ours;
     let json = URL_SAFE_NO_PAD.decode(text).map_err(|_| bad())?;
     // Its texts are compared in the database, which holds no U+0000 and so gave none.
-    if json.windows(NUL.len()).any(|part| part == NUL) {
+    let plain: Value = serde_json::from_slice(&json).map_err(|_| bad())?;
+    if has_nul(&plain) {
         return Err(bad());
     }
     let cursor: Cursor<T> = serde_json::from_slice(&json).map_err(|_| bad())?;
     // In another spelling, ids would pass unseen where they are exchanged for pseudonyms.
     let is_ours = encode(&cursor.binding, &cursor.key).as_deref() == Some(text);
     if is_ours && cursor.binding == binding { Ok(cursor.key) } else { Err(bad()) }
+}
+
+/// Returns true if a text of the value, or a name in it, contains U+0000.
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(has_nul),
+        Value::Object(members) => {
+            members.iter().any(|(name, value)| name.contains('\0') || has_nul(value))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// Returns the error about a cursor that this list did not issue.
@@ -107,6 +118,8 @@ mod tests {
         assert!(decode::<i32>("a", "zzz").is_err());
         let nul = encode("a", &"x\0y").unwrap();
         assert!(decode::<String>("a", &nul).is_err());
+        let nested = encode("a", &[("x", vec!["y\0"])]).unwrap();
+        assert!(decode::<Vec<(String, Vec<String>)>>("a", &nested).is_err());
         for spelled in [
             r#"{"k":7,"f":"a"}"#,
             r#"{"f":"a", "k":7}"#,

@@ -24,6 +24,7 @@ pub struct FieldPath {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Body,
+    Query,
     Parameter,
     Header,
 }
@@ -36,6 +37,9 @@ impl FieldPath {
     pub const fn body(pointer: &'static str) -> Self {
         Self { part: Part::Body, field: Cow::Borrowed(pointer) }
     }
+
+    /// The query as a whole.
+    pub(super) const QUERY: Self = Self { part: Part::Query, field: Cow::Borrowed("") };
 
     /// Creates the location of a query or path parameter.
     pub const fn parameter(name: &'static str) -> Self {
@@ -75,20 +79,29 @@ impl FieldPath {
     }
 }
 
+/// Form of an empty name in sentences.
+const NAMELESS: &str = "\"\"";
+
 /// For sentences: `assistant.qa.mode`, `keywords[0]`, `The body`.
 impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.part != Part::Body {
-            return f.write_str(&self.field);
+        match self.part {
+            Part::Body => {}
+            Part::Query => return f.write_str("The query"),
+            Part::Parameter | Part::Header if self.field.is_empty() => {
+                return f.write_str(NAMELESS);
+            }
+            Part::Parameter | Part::Header => return f.write_str(&self.field),
         }
         let Some(steps) = self.field.strip_prefix('/') else {
             return f.write_str("The body");
         };
         for (nth, step) in steps.split('/').enumerate() {
             let step = step.replace("~1", "/").replace("~0", "~");
-            let is_index = !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
+            let step = if step.is_empty() { NAMELESS } else { step.as_str() };
+            let is_index = step.bytes().all(|byte| byte.is_ascii_digit());
             match (nth, is_index) {
-                (0, _) => f.write_str(&step)?,
+                (0, _) => f.write_str(step)?,
                 (_, true) => write!(f, "[{step}]")?,
                 (_, false) => write!(f, ".{step}")?,
             }
@@ -117,6 +130,15 @@ mod tests {
         assert_eq!((&*path.text(), &*path.to_string()), ("/a~1b~0c", "a/b~c"));
         assert_eq!((&*FieldPath::BODY.text(), &*FieldPath::BODY.to_string()), ("", "The body"));
         assert_eq!(&*FieldPath::parameter("from").text(), "from");
+        for (path, field, shown) in [
+            (FieldPath::BODY.member(""), "/", "\"\""),
+            (FieldPath::body("/rules").item(3).member(""), "/rules/3/", "rules[3].\"\""),
+            (FieldPath::BODY.member("").member("a"), "//a", "\"\".a"),
+            (FieldPath::named(""), "", "\"\""),
+            (FieldPath::QUERY, "", "The query"),
+        ] {
+            assert_eq!((&*path.text(), &*path.to_string()), (field, shown));
+        }
         assert_eq!(FieldPath::named(&"x".repeat(200)).text().chars().count(), ECHO + 1);
     }
 }

@@ -15,7 +15,8 @@ use super::messages::MessageService;
 const EXAMINED: usize = 1_000;
 
 /// Time of a page: from its oldest to its newest message, and where nothing more follows, to the
-/// end of the requested range. All pages of a list together cover that range.
+/// end of the requested range, also where the reader may not read all of it. All pages of a list together
+/// cover that range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeSpan {
     /// Begin; `None` for the begin of the channel.
@@ -54,12 +55,12 @@ impl TimeSpan {
         Self { from: self.from.max(from), to }
     }
 
-    /// Returns the time of a page that follows the position of the filter.
-    pub(super) fn of_page(filter: &MessageFilter, next: Option<Timestamp>) -> Self {
+    /// Returns the time of a page of all that was requested, which follows the filter's position.
+    pub(super) fn of_page(self, filter: &MessageFilter, next: Option<Timestamp>) -> Self {
         let after = filter.after.as_ref().map(|(at, _)| *at);
         match filter.order {
-            Order::Descending => Self { from: next.or(filter.from), to: after.or(filter.to) },
-            Order::Ascending => Self { from: after.or(filter.from), to: next.or(filter.to) },
+            Order::Descending => Self { from: next.or(self.from), to: after.or(self.to) },
+            Order::Ascending => Self { from: after.or(self.from), to: next.or(self.to) },
         }
     }
 }
@@ -116,8 +117,8 @@ impl MessageService {
         let examined = &channels[..channels.len().min(EXAMINED)];
         let from = span.from.max(bounds.not_before);
         let unreadable =
-            bounds.not_before.filter(|start| span.from.is_none_or(|from| from <= *start));
-        if unreadable.zip(span.to).is_some_and(|(start, to)| to <= start) {
+            bounds.not_before.filter(|start| span.from.is_none_or(|from| from < *start));
+        if bounds.not_before.zip(span.to).is_some_and(|(start, to)| to <= start) {
             // Of none of that time the reader may know anything.
             return Ok(ChannelGaps { unreadable, ..ChannelGaps::default() });
         }

@@ -7,7 +7,7 @@ use chatkeep_blobs::Blobs;
 use chatkeep_core::event::{ChannelKind, PlatformKind};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::SharedClock;
-use chatkeep_store::{ImportId, ImportRecord, Store, StoreError};
+use chatkeep_store::{ImportId, ImportRecord, ImportState, Store, StoreError};
 use chatkeep_transfer::TransferError;
 use chatkeep_transfer::import::{Form, Import, ImportPlan, ImportProgress, Summary, Zone};
 use chatkeep_transfer::line::DateOrder;
@@ -187,6 +187,11 @@ impl ImportService {
         channel: Option<&ChannelId>,
     ) -> Result<Vec<ImportRecord>, StoreError> {
         self.store.imports().list(channel).await
+    }
+
+    /// Returns the present state of an import.
+    pub fn state(&self, import: &ImportRecord) -> ImportState {
+        import.state(self.clock.now())
     }
 
     /// Returns one import.

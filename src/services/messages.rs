@@ -119,11 +119,11 @@ impl MessageService {
         let (messages, position, next, span) = match &query.around {
             Some(around) if filter.after.is_none() => {
                 let around = self.position(channel, around, bounds).await?;
-                self.around(channel, &filter, around).await?
+                self.around(channel, (&filter, requested), around).await?
             }
             _ => {
                 let page = self.store.messages().list(channel, &filter).await?;
-                let span = TimeSpan::of_page(&filter, page.next.as_ref().map(|(at, _)| *at));
+                let span = requested.of_page(&filter, page.next.as_ref().map(|(at, _)| *at));
                 (page.messages, 0, page.next, span)
             }
         };
@@ -243,7 +243,7 @@ impl MessageService {
     async fn around(
         &self,
         channel: &ChannelId,
-        filter: &MessageFilter,
+        (filter, requested): (&MessageFilter, TimeSpan),
         around: Keyset,
     ) -> Result<(Vec<StoredMessage>, usize, Option<Keyset>, TimeSpan), ServiceError> {
         let half = filter.limit / 2;
@@ -264,8 +264,8 @@ impl MessageService {
             (newer.messages, newer.next)
         };
         let time = |next: &Option<Keyset>| next.as_ref().map(|(at, _)| *at);
-        let from = time(&older.next).or(filter.from);
-        let span = TimeSpan { from, to: time(&newest).or(filter.to) };
+        let from = time(&older.next).or(requested.from);
+        let span = TimeSpan { from, to: time(&newest).or(requested.to) };
         Ok(match filter.order {
             Order::Ascending => {
                 let (next, position) = (newest, older.messages.len());

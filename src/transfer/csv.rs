@@ -185,6 +185,10 @@ fn is_number(cell: &str) -> bool {
 }
 
 #[cfg(test)]
+#[path = "csv_tests.rs"]
+mod table_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

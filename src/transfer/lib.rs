@@ -7,6 +7,8 @@ pub mod csv;
 mod escaped;
 mod export;
 mod format;
+#[cfg(test)]
+mod home_tests;
 mod html;
 pub mod import;
 mod jsonl;
@@ -16,6 +18,8 @@ pub mod out;
 mod own;
 pub mod pack;
 mod part;
+#[cfg(test)]
+mod sample_tests;
 mod stored;
 
 use chatkeep_core::id::ChannelId;

@@ -167,3 +167,7 @@ impl PartWork {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "part_tests.rs"]
+mod tests;

@@ -36,6 +36,10 @@ fn entity(c: char) -> Option<&'static str> {
 }
 
 #[cfg(test)]
+#[path = "html_tests.rs"]
+mod law_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

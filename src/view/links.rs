@@ -170,15 +170,24 @@ pub fn channel_path(channel: &ChannelId) -> String {
     format!("/c/{}", segment(channel.as_str()))
 }
 
-/// Returns the path of a message's page.
+/// Returns the path of a message's page. For an id of one or two dots it is that of the channel:
+/// browsers take such a part out of any address, however it is escaped.
 pub fn message_path(channel: &ChannelId, message: &MessageId) -> String {
-    format!("{}/m/{}", channel_path(channel), segment(message.as_str()))
+    let path = channel_path(channel);
+    match message.as_str() {
+        "." | ".." => path,
+        message => format!("{path}/m/{}", segment(message)),
+    }
 }
 
 /// Returns a text as a segment of a path.
 pub fn segment(text: &str) -> String {
     utf8_percent_encode(text, PLAIN).to_string()
 }
+
+#[cfg(test)]
+#[path = "link_tests.rs"]
+mod id_tests;
 
 #[cfg(test)]
 mod tests {

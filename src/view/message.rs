@@ -333,3 +333,7 @@ impl MessageView {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "message_tests.rs"]
+mod tests;

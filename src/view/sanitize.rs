@@ -1,7 +1,7 @@
 //! Sanitised texts of people, for models and pages: without invisible characters, cut to a length,
 //! and quoted so that no text can pass for anything else.
 
-use chatkeep_core::text::prefix;
+use chatkeep_core::text::{is_direction_mark, prefix};
 use chatkeep_index::is_blank;
 
 /// Braille pattern without dots, which people use for names that nobody sees.
@@ -22,11 +22,34 @@ fn shortened(clean: String, max: usize) -> (String, usize) {
 }
 
 /// Removes invisible characters: control characters, marks that reverse the direction of writing,
-/// and the tags and selectors in which whole sentences can be hidden. Line breaks stay, and so do
-/// joiners, which many scripts and emoji need.
+/// and tags in which whole sentences can be hidden. Line breaks stay, and so do joiners and
+/// selectors of variants, which many scripts and emoji need: one at a place, so that no row of them
+/// hides anything.
 pub fn clean(text: &str) -> String {
     let lines = text.replace("\r\n", "\n");
-    lines.chars().filter_map(visible).collect()
+    let (mut clean, mut last) = (String::with_capacity(lines.len()), None);
+    for character in lines.chars().filter_map(visible) {
+        if last.is_none_or(|last| may_follow(last, character)) {
+            clean.push(character);
+            last = Some(character);
+        }
+    }
+    clean
+}
+
+/// Returns false for an invisible character that does nothing behind another one. A part of a clean
+/// text is clean, for only two neighbours decide.
+fn may_follow(last: char, character: char) -> bool {
+    match character {
+        joiner if is_joiner(joiner) => {
+            // Both fillers stand before a final consonant without a syllable.
+            !is_joiner(last) || (last, joiner) == ('\u{115f}', '\u{1160}')
+        }
+        selector if is_selector(selector) => {
+            !(is_selector(last) || is_joiner(last) || last.is_whitespace())
+        }
+        _ => true,
+    }
 }
 
 /// Returns a name on one line of at most `max` characters.
@@ -45,30 +68,48 @@ fn visible(character: char) -> Option<char> {
 }
 
 const fn is_hidden(character: char) -> bool {
+    is_direction_mark(character)
+        || matches!(
+            character,
+            '\u{ad}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180e}'
+                | '\u{200b}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff0}'..='\u{fffb}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+/// Returns true for a joiner, or the filler of a Korean syllable.
+const fn is_joiner(character: char) -> bool {
     matches!(
         character,
-        '\u{ad}'
-            | '\u{61c}'
-            | '\u{180e}'
-            | '\u{200b}'
-            | '\u{200e}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}'
+        '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{200c}'..='\u{200d}' | '\u{3164}' | '\u{ffa0}'
     )
+}
+
+/// Returns true for what selects a variant of the character before it.
+const fn is_selector(character: char) -> bool {
+    matches!(character, '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{fe00}'..='\u{fe0f}')
 }
 
 /// Returns true if something of a text can be seen. The blank pattern of Braille counts as a space.
 pub fn is_visible(text: &str) -> bool {
-    !is_blank(&text.replace(BLANK_PATTERN, ""))
+    !is_blank(&text.replace(|c: char| c == BLANK_PATTERN || c.is_control(), ""))
 }
 
 /// Quotes a text on one line, so that nothing in it can end the quotation.
 pub fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
+
+#[cfg(test)]
+#[path = "sanitize_tests.rs"]
+mod law_tests;
 
 #[cfg(test)]
 mod tests {
@@ -95,6 +136,9 @@ mod tests {
     #[test]
     fn a_text_of_invisible_characters_is_not_visible() {
         for unseen in ["", " \u{3000}", "\u{200b}\u{200b}", "\u{3164}", "\u{2800} \u{ad}"] {
+            assert!(!is_visible(unseen), "{unseen:?}");
+        }
+        for unseen in ["\u{1}", "\u{1b}\u{7f}", "\u{9b}", " \u{0}"] {
             assert!(!is_visible(unseen), "{unseen:?}");
         }
         for seen in ["a", "\u{200b}林", "👍\u{fe0f}", ".", "\u{2801}"] {

@@ -121,6 +121,10 @@ impl PartialSchema for When {
 impl ToSchema for When {}
 
 #[cfg(test)]
+#[path = "when_tests.rs"]
+mod clock_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -124,6 +124,23 @@ async fn objects_are_listed_by_folder_and_deleted(fixture: Fixture) {
     assert_eq!(archive.size("a/one").await.unwrap(), None);
 }
 
+#[tokio::test]
+async fn objects_are_listed_by_the_names_that_they_were_given() {
+    let fixture = Fixture::folder();
+    let names = ["a/#7", "a/50% off", "a/%41", "a/[b]?/c*.txt", "a/plain", "a/~d", "a/議事.pdf"];
+    for name in names {
+        fixture.archive.put(name, Bytes::from(name)).await.unwrap();
+    }
+    let listed = fixture.names("a").await;
+    for name in &listed {
+        assert_eq!(fixture.get(name).await.unwrap(), name.as_bytes());
+    }
+    let mut expected = names.map(str::to_owned);
+    expected.sort();
+    assert_eq!(listed, expected);
+    assert_eq!(fixture.names("a/[b]?").await, ["a/[b]?/c*.txt"]);
+}
+
 async fn a_sweep_removes_what_is_no_object(fixture: Fixture) {
     let archive = &fixture.archive;
     for name in ["a/one", "b/two"] {

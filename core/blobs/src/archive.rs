@@ -15,6 +15,7 @@ use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 use object_store::{Error as Backend, ObjectStore, ObjectStoreExt as _};
+use percent_encoding::percent_decode_str;
 
 use super::access_key::AccessKey;
 use super::multipart::{BUCKET_PART, MultipartWriter};
@@ -229,7 +230,11 @@ impl Archive {
         let (prefix, below) = (self.prefix.clone(), self.key(folder));
         let named = move |meta: object_store::ObjectMeta| {
             let parts = meta.location.prefix_match(&prefix)?;
-            let name = parts.map(|part| part.as_ref().to_owned()).collect::<Vec<_>>().join("/");
+            // Keys have escapes in place of some characters: a name with them would be escaped
+            // once more.
+            let plain = parts
+                .map(|part| percent_decode_str(part.as_ref()).decode_utf8_lossy().into_owned());
+            let name = plain.collect::<Vec<_>>().join("/");
             Some(ArchivedObject { name, bytes: meta.size })
         };
         let all = self.store.list(Some(&below)).map_err(ArchiveError::Backend);

@@ -325,3 +325,6 @@ impl Blobs {
         self.prefix().join(&name[..2]).join(&name[2..4]).join(name)
     }
 }
+
+#[cfg(test)]
+mod bucket_tests;

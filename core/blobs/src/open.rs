@@ -173,3 +173,7 @@ pub(super) async fn blocking<T: Send + 'static>(
     let done = tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?;
     Ok(done?)
 }
+
+#[cfg(test)]
+#[path = "open_edge_tests.rs"]
+mod edge_tests;

@@ -79,3 +79,7 @@ impl From<sqlx::Error> for BusError {
         Self::Storage(Arc::new(error))
     }
 }
+
+#[cfg(test)]
+#[path = "error_edge_tests.rs"]
+mod edge_tests;

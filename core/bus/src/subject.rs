@@ -49,6 +49,10 @@ fn refused(subject: &str) -> BusError {
 }
 
 #[cfg(test)]
+#[path = "subject_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

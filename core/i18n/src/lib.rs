@@ -7,6 +7,8 @@
 mod catalogue;
 mod date;
 mod language;
+#[cfg(test)]
+mod tests;
 
 pub use catalogue::{Value, grouped};
 pub use date::DateForm;

@@ -84,6 +84,10 @@ impl Throttle {
 }
 
 #[cfg(test)]
+#[path = "throttle_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use std::sync::Arc;
 

@@ -214,6 +214,10 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 }
 
 #[cfg(test)]
+#[path = "guard_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
     use std::sync::{Arc, Mutex};

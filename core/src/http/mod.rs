@@ -117,3 +117,6 @@ pub async fn bounded_body(mut answer: reqwest::Response) -> Result<Vec<u8>, reqw
     }
     Ok(body)
 }
+
+#[cfg(test)]
+mod edge_tests;

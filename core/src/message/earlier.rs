@@ -119,6 +119,10 @@ impl IntoIterator for EarlierTexts {
 }
 
 #[cfg(test)]
+#[path = "earlier_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

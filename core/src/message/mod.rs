@@ -232,3 +232,6 @@ impl Content {
         }
     }
 }
+
+#[cfg(test)]
+mod edge_tests;

@@ -36,6 +36,10 @@ pub(super) fn without(text: &str, mut spans: Vec<Range<u64>>) -> Cow<'_, str> {
 }
 
 #[cfg(test)]
+#[path = "spans_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

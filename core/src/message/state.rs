@@ -153,6 +153,8 @@ impl MessageState {
     ) -> Effect {
         let newer = match self.edited_at {
             None => true,
+            // Of an unsent message there is no content to compare, and none to store.
+            Some(last) if self.unsent_at.is_some() => last < at,
             // Two edits in one millisecond: any deterministic choice will do, so that order does
             // not matter.
             Some(last) => (last, self.content.as_deref().unwrap_or_default()) < (at, content),
@@ -226,6 +228,10 @@ impl MessageState {
         !self.skipped && self.sent_at.is_some() && self.unsent_at.is_none()
     }
 }
+
+#[cfg(test)]
+#[path = "state_edge_tests.rs"]
+mod edge_tests;
 
 #[cfg(test)]
 #[path = "state_tests.rs"]

@@ -230,4 +230,6 @@ impl State {
 }
 
 #[cfg(test)]
+mod edge_tests;
+#[cfg(test)]
 mod tests;

@@ -123,3 +123,7 @@ async fn rows(
 fn stripe(channel: &ChannelId) -> u8 {
     Sha256::digest(channel.as_str())[0] % STRIPES
 }
+
+#[cfg(test)]
+#[path = "channel_locks_edge_tests.rs"]
+mod edge_tests;

@@ -7,10 +7,11 @@ use std::path::Path;
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::config::Database;
+use chatkeep_core::sqlite::BUSY_TIMEOUT;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _};
 
-use super::pools::{BUSY, FILE};
+use super::pools::FILE;
 use super::{ExportStore, MediaStore, ProcessStore, Store, StoreError, parsed};
 use crate::query::{query, query_as};
 
@@ -203,7 +204,8 @@ pub(super) async fn read_only(file: &Path) -> Result<SqliteConnection, StoreErro
     if !file.try_exists().map_err(sqlx::Error::Io)? {
         return Err(StoreError::NoData);
     }
-    let options = SqliteConnectOptions::new().filename(file).read_only(true).busy_timeout(BUSY);
+    let options =
+        SqliteConnectOptions::new().filename(file).read_only(true).busy_timeout(BUSY_TIMEOUT);
     Ok(options.disable_statement_logging().connect().await?)
 }
 

@@ -63,6 +63,10 @@ fn superfluous<'a>(rows: &'a [Row], begins: &str, max: usize) -> Vec<&'a Row> {
 }
 
 #[cfg(test)]
+#[path = "coverage_bound_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use chatkeep_core::outage::Work;
+use chatkeep_core::sqlite::{EMPTY_WAL, WAIT_FOR_NONE, WAIT_FOR_OTHERS};
 use secrecy::SecretString;
 use sqlx::postgres::PgPool;
 use sqlx::sqlite::SqlitePool;
@@ -13,13 +14,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use super::StoreError;
 use super::availability::Watch;
 use super::idempotency::mark_claim;
-use super::pools::{BUSY, server_options};
+use super::pools::server_options;
 use super::query::query_as;
 use super::read_pool::ReadPool;
 use super::transaction::OwnedTransaction;
-
-/// Checkpoint that empties the write-ahead log. The first column of its row is 1 if it could not.
-const EMPTY_WAL: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 
 /// Statement that differs between the two databases, side by side.
 #[derive(Clone, Copy, Debug)]
@@ -166,11 +164,10 @@ impl Db {
         };
         let mut held = OwnedTransaction::plain(write).await?;
         // A reader may take long, and all writers would wait for it.
-        sqlx::query("PRAGMA busy_timeout = 0").execute(held.conn()).await?;
+        sqlx::query(WAIT_FOR_NONE).execute(held.conn()).await?;
         // Its row tells whether somebody was in the way; only other obstacles are errors.
         let busy: i64 = sqlx::query_scalar(EMPTY_WAL).fetch_one(held.conn()).await?;
-        let wait = format!("PRAGMA busy_timeout = {}", BUSY.as_millis());
-        sqlx::query(sqlx::AssertSqlSafe(wait)).execute(held.conn()).await?;
+        sqlx::query(WAIT_FOR_OTHERS).execute(held.conn()).await?;
         held.release();
         Ok(busy == 0)
     }

@@ -227,6 +227,10 @@ fn of_sqlstate(code: &str) -> DatabaseFault {
 }
 
 #[cfg(test)]
+#[path = "fault_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

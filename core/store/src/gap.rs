@@ -80,7 +80,8 @@ impl Gap {
             let last = days.and_then(|days: usize| joined.get_mut(days));
             if let Some(last) = last.filter(|last| last.goes_on_with(&gap)) {
                 last.skipped = last.skipped.zip(gap.skipped).map(|(sum, more)| sum + more);
-                last.to = gap.to;
+                // Days follow each other; two that overlap must not shorten what is missing.
+                last.to = last.to.zip(gap.to).map(|(one, other)| one.max(other));
                 continue;
             }
             if gap.reason == GapReason::OptedOut {
@@ -95,6 +96,10 @@ impl Gap {
         next.reason == GapReason::OptedOut && self.to.is_some_and(|to| next.from.since(to) < APART)
     }
 }
+
+#[cfg(test)]
+#[path = "gap_edge_tests.rs"]
+mod edge_tests;
 
 #[cfg(test)]
 mod tests {
@@ -133,6 +138,16 @@ mod tests {
         ];
         let quota = |day| (Quota, day, day + 1, Some(1));
         assert_eq!(shown(gaps), [quota(1), (OptedOut, 1, 4, Some(7)), quota(2)]);
+    }
+
+    #[test]
+    fn a_day_within_another_does_not_shorten_it() {
+        let long = |to| Gap { to, ..gap(OptedOut, 1, Some(2)) };
+        let end = Some(Timestamp::default().plus(DAY * 5));
+        let joined = Gap::joined([long(end), gap(OptedOut, 2, Some(1))]);
+        assert_eq!(joined, [Gap { skipped: Some(3), ..long(end) }]);
+        let open = Gap { to: None, ..gap(OptedOut, 2, Some(1)) };
+        assert_eq!(Gap::joined([long(end), open])[0].to, None);
     }
 
     #[test]

@@ -324,6 +324,10 @@ fn unknown(from: i64, to: Option<i64>, reason: GapReason) -> Gap {
 }
 
 #[cfg(test)]
+#[path = "gap_list_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

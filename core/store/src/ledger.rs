@@ -207,3 +207,7 @@ impl UserAccount {
         Usage::new(self.used, self.plan)
     }
 }
+
+#[cfg(test)]
+#[path = "ledger_edge_tests.rs"]
+mod edge_tests;

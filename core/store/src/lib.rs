@@ -152,8 +152,8 @@ pub use groups::{
 pub use idempotency::{IdempotencyClaim, IdempotencyKey, IdempotencyState};
 pub use identity::OTHER_DATABASE;
 pub use ingest::{
-    ChannelChange, ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
-    ImportedPerson, ImportedTimes, IngestOutcome, NewImport, Removed,
+    ChannelChange, ImportId, ImportOutcome, ImportRecord, ImportState, Imported, ImportedMedia,
+    ImportedMessage, ImportedPerson, ImportedTimes, IngestOutcome, NewImport, Removed,
 };
 pub use keys::{KEYS_OF_USER, Key, NewKey, Rotated};
 pub use logged_changes::LoggedChanges;

@@ -72,7 +72,9 @@ impl OutboxPosition {
     /// the log.
     pub fn of_event(id: &str) -> Option<Self> {
         let (tx, seq) = id.strip_prefix("evt_")?.split_once('_')?;
-        Some(Self(tx.parse().ok()?, seq.parse().ok()?))
+        let place = Self(tx.parse().ok()?, seq.parse().ok()?);
+        // Numbers may be written in several ways, ids in one.
+        (place.event_id() == id).then_some(place)
     }
 }
 
@@ -271,3 +273,7 @@ impl TryFrom<Row> for OutboxEvent {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "outbox_edge_tests.rs"]
+mod edge_tests;

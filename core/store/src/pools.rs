@@ -8,6 +8,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use chatkeep_core::config::Database;
+use chatkeep_core::sqlite::BUSY_TIMEOUT;
 use secrecy::{ExposeSecret as _, SecretString};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
@@ -25,12 +26,9 @@ pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Name of the SQLite file in the data folder.
 pub(super) const FILE: &str = "chatkeep.db";
 
-/// Timeout of SQLite for another process that writes.
-pub(super) const BUSY: Duration = Duration::from_secs(10);
-
 /// Timeout for the one connection to SQLite that writes: whoever has it may wait for another process
-/// as long as [`BUSY`], and that is no reason for those behind it to give up.
-const WRITER_TIMEOUT: Duration = BUSY.saturating_add(ACQUIRE_TIMEOUT);
+/// as long as [`BUSY_TIMEOUT`], and that is no reason for those behind it to give up.
+const WRITER_TIMEOUT: Duration = BUSY_TIMEOUT.saturating_add(ACQUIRE_TIMEOUT);
 
 /// Idle time after which a connection to PostgreSQL is tested before it is used: a test is a way to
 /// the server and back. One that breaks within this time fails once, as it would in the middle of a
@@ -144,7 +142,7 @@ impl Db {
             .journal_mode(SqliteJournalMode::Wal)
             // The bus forgets an event once it is stored, so stored data must survive a power cut.
             .synchronous(SqliteSynchronous::Full)
-            .busy_timeout(BUSY)
+            .busy_timeout(BUSY_TIMEOUT)
             .foreign_keys(true)
             .pragma("temp_store", "memory")
             // In pages. A batch of many channels changes some thousands, and most of them again with

@@ -227,3 +227,7 @@ fn merged(evidence: &[PresenceEvidence]) -> Merged<'_> {
     }
     (channels, members)
 }
+
+#[cfg(test)]
+#[path = "presence_evidence_edge_tests.rs"]
+mod edge_tests;

@@ -47,7 +47,8 @@ const QUIET: &str = concat!(
 const CONFIRM: &str = "
     INSERT INTO membership_checks (channel_id, user_id, checked_at)
     SELECT value ->> 'c', value ->> 'u', CAST($2 AS BIGINT) FROM json_each($1) WHERE TRUE
-    ON CONFLICT (channel_id, user_id) DO UPDATE SET checked_at = excluded.checked_at";
+    ON CONFLICT (channel_id, user_id) DO UPDATE SET
+        checked_at = excluded.checked_at, claimed_until = 0";
 
 #[derive(Debug, sqlx_macros::FromRow)]
 struct Row {

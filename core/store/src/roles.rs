@@ -44,14 +44,19 @@ const LOCK: Sql = locking!(
 );
 const SET: &str =
     "UPDATE members SET role = $3, role_at = $4 WHERE channel_id = $1 AND user_id = $2";
+/// Sets `checked_at` so that the platform may be asked again as soon as the claim ends, and by nobody
+/// else before.
 const CLAIM: &str = "
-    INSERT INTO membership_checks (channel_id, user_id, checked_at) VALUES ($1, $2, $3)
-    ON CONFLICT (channel_id, user_id) DO UPDATE SET checked_at = excluded.checked_at
+    INSERT INTO membership_checks (channel_id, user_id, checked_at, claimed_until)
+    VALUES ($1, $2, $3, $5)
+    ON CONFLICT (channel_id, user_id) DO UPDATE SET
+        checked_at = excluded.checked_at, claimed_until = excluded.claimed_until
     WHERE membership_checks.checked_at < $4";
-const CHECKED_AT: &str =
-    "SELECT checked_at FROM membership_checks WHERE channel_id = $1 AND user_id = $2";
-const SETTLE: &str =
-    "UPDATE membership_checks SET checked_at = $3 WHERE channel_id = $1 AND user_id = $2";
+const CLAIMED_UNTIL: &str =
+    "SELECT claimed_until FROM membership_checks WHERE channel_id = $1 AND user_id = $2";
+const SETTLE: &str = "
+    UPDATE membership_checks SET checked_at = $3, claimed_until = 0
+    WHERE channel_id = $1 AND user_id = $2";
 const RELEASE: &str = "DELETE FROM membership_checks WHERE channel_id = $1 AND user_id = $2";
 
 #[derive(Debug, sqlx_macros::FromRow)]
@@ -124,17 +129,22 @@ impl MemberStore<'_> {
         again: Duration,
     ) -> Result<MembershipCheck, StoreError> {
         let before = now.minus(again);
-        let leased = before.plus(CHECK_LEASE).millis();
         let (c, u) = (channel.as_str(), user.as_str());
+        let claim = query(CLAIM)
+            .bind(c)
+            .bind(u)
+            .bind(before.plus(CHECK_LEASE).millis())
+            .bind(before.millis())
+            .bind(now.plus(CHECK_LEASE).millis());
         let mut tx = self.store.db.begin().await?;
-        let claimed =
-            tx.execute(query(CLAIM).bind(c).bind(u).bind(leased).bind(before.millis())).await?;
-        let checked: Option<(i64,)> =
-            tx.fetch_optional(query_as(CHECKED_AT).bind(c).bind(u)).await?;
+        let claimed = tx.execute(claim).await?;
+        let until: Option<(i64,)> =
+            tx.fetch_optional(query_as(CLAIMED_UNTIL).bind(c).bind(u)).await?;
         tx.commit().await?;
-        Ok(match checked {
+        Ok(match until {
             _ if claimed > 0 => MembershipCheck::Claimed,
-            Some((at,)) if at > leased => MembershipCheck::Done,
+            Some((until,)) if until < now.millis() => MembershipCheck::Done,
+            // Also one that was released in between: whoever asks next claims it.
             _ => MembershipCheck::UnderWay,
         })
     }

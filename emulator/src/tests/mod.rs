@@ -6,7 +6,12 @@ mod content;
 mod deliver;
 mod events;
 mod faults;
+mod forms;
+mod people;
+mod refusals;
 mod sends;
+mod tokens;
+mod trouble;
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -6,6 +6,8 @@
 
 mod exclusion;
 mod identifiers;
+#[cfg(test)]
+mod laws;
 mod matcher;
 pub mod similar;
 pub mod thresholds;

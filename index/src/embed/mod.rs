@@ -8,6 +8,8 @@ mod error;
 mod files;
 mod full;
 mod install;
+#[cfg(test)]
+mod laws;
 mod layers;
 mod network;
 mod npy;

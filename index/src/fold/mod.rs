@@ -8,6 +8,8 @@
 
 pub mod alike;
 pub mod han;
+#[cfg(test)]
+mod laws;
 mod quick;
 pub mod search;
 mod thai;

@@ -10,6 +10,8 @@ pub(crate) mod common;
 mod exclusion;
 pub(crate) mod features;
 pub(crate) mod hash;
+#[cfg(test)]
+mod laws;
 mod phrases;
 mod query;
 mod score;

@@ -5,6 +5,10 @@
 //! after a small filter on the first two characters has rejected most of those positions, and with
 //! a shortcut past the two if many keywords begin with them.
 
+#[cfg(test)]
+mod letters;
+#[cfg(test)]
+pub(crate) mod oracle;
 mod shortcuts;
 
 use std::collections::BTreeMap;

@@ -21,9 +21,9 @@ const FIRST: u64 = 1;
 
 /// Version of the index format: fields, order, folding, units. Raised whenever it changes; an index
 /// of another version is not read.
-const STAMP: &str = "9";
+const STAMP: &str = "10";
 /// Version of the format without [`IndexOptions::han_variants`].
-const STAMP_APART: &str = "9 han apart";
+const STAMP_APART: &str = "10 han apart";
 
 /// State of the folder when an index was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,6 +15,8 @@
 
 mod classifier;
 mod exclusion;
+#[cfg(test)]
+mod laws;
 mod lexical;
 mod ngrams;
 mod rows;

@@ -3,6 +3,7 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use chatkeep_core::media_type::media_type;
+use chatkeep_core::text::is_direction_mark;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Types that browsers show without running anything of them.
@@ -110,8 +111,7 @@ pub(super) fn file_name(given: Option<&str>, id: &str, content_type: &str) -> St
 
 fn clean(name: &str) -> String {
     // Marks of text direction show "gpj.exe" as "exe.jpg".
-    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let bad = |c: char| c.is_control() || turns(c) || matches!(c, '/' | '\\');
+    let bad = |c: char| c.is_control() || is_direction_mark(c) || matches!(c, '/' | '\\');
     let clean: String = name.chars().filter(|c| !bad(*c)).collect();
     if clean.len() <= MAX_NAME {
         return clean;

@@ -7,6 +7,8 @@
 
 mod headers;
 mod refused;
+#[cfg(test)]
+mod tests;
 
 use axum::body::Body;
 use axum::extract::State;

@@ -14,8 +14,8 @@ const VALUES: &str = include_str!("examples.json");
 const TIME: &str = "2026-01-31T09:30:00.000Z";
 /// Maximum depth of nested schemas.
 const DEPTH: usize = 12;
-/// Parameters without an example: cursors cannot be made up, and a key is used once.
-const WITHOUT: [&str; 4] = ["cursor", "Idempotency-Key", "If-None-Match", "If-Match"];
+/// Parameters without an example: cursors and tags cannot be made up, and a key is used once.
+const WITHOUT: [&str; 5] = ["cursor", "Idempotency-Key", "If-None-Match", "If-Match", "If-Range"];
 
 /// Optional parameters that the page fills in: without them the request does more.
 const FILLED_IN: [&str; 1] = ["dryRun"];
@@ -52,7 +52,11 @@ impl Examples {
     /// `examples` of their schema, which is only shown.
     pub(super) fn parameter(&self, mut parameter: Parameter) -> Parameter {
         let schema = parameter.schema.as_ref().and_then(|schema| serde_json::to_value(schema).ok());
-        let Some(schema) = schema.filter(|_| !WITHOUT.contains(&parameter.name.as_str())) else {
+        // Headers that a handler describes itself may have an example of their own.
+        let lacks_one = |schema: &Value| {
+            schema["examples"].is_null() && !WITHOUT.contains(&parameter.name.as_str())
+        };
+        let Some(schema) = schema.filter(lacks_one) else {
             return parameter;
         };
         let example = self.of("", &parameter.name, &schema, 0);

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, bail};
 use chatkeep_core::id::ChannelId;
 use chatkeep_services::imports::{ImportService, UndoProgress};
-use chatkeep_store::{ImportId, ImportRecord};
+use chatkeep_store::{ImportId, ImportRecord, ImportState};
 use chatkeep_transfer::out::note;
 
 use super::super::progress::ProgressReporter;
@@ -30,6 +30,15 @@ pub(super) struct UndoArgs {
     json: bool,
 }
 
+/// Import with its present state.
+#[derive(Debug, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ListedImport<'a> {
+    #[serde(flatten)]
+    import: &'a ImportRecord,
+    state: ImportState,
+}
+
 /// Messages and bytes removed by undoing an import.
 #[derive(Debug, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -41,28 +50,25 @@ struct Undone {
 pub(super) async fn list(context: &Context, args: &ListArgs) -> anyhow::Result<()> {
     let store = context.store().await?;
     let channel = args.channel.as_deref().map(ChannelId::from);
-    let imports = context.imports(&store).list(&context.operator, channel.as_ref()).await;
+    let service = context.imports(&store);
+    let imports = service.list(&context.operator, channel.as_ref()).await;
     store.close().await;
     let imports = imports?;
+    let listed = imports.iter().map(|import| ListedImport { import, state: service.state(import) });
+    let listed: Vec<_> = listed.collect();
     if args.json {
-        return imports.iter().try_for_each(table::json);
+        return listed.iter().try_for_each(table::json);
     }
-    let rows: Vec<_> = imports.iter().map(row).collect();
+    let rows: Vec<_> = listed.iter().map(row).collect();
     let headings = ["ID", "STARTED", "STATE", "MESSAGES", "FILES", "TIME ZONE", "CHANNEL", "FILE"];
     table::print(&headings, &rows)
 }
 
-fn row(import: &ImportRecord) -> Vec<String> {
-    let state = match (import.undo_ended_at, import.undone_at, import.ended_at) {
-        (Some(_), ..) => "undone",
-        (None, Some(_), _) => "undo not ended",
-        (None, None, Some(_)) => "done",
-        (None, None, None) => "not ended",
-    };
+fn row(ListedImport { import, state }: &ListedImport<'_>) -> Vec<String> {
     vec![
         import.id.to_string(),
         import.started_at.to_string(),
-        state.to_owned(),
+        state.name().to_owned(),
         import.messages.to_string(),
         import.files.to_string(),
         import.time_zone.clone().unwrap_or_default(),

@@ -13,6 +13,8 @@ mod overview;
 mod reach;
 mod secret;
 mod sessions;
+#[cfg(test)]
+mod tests;
 mod webhook;
 mod webhook_form;
 mod webhook_log;
@@ -35,6 +37,7 @@ use super::error::PageError;
 use super::form::FormErrors;
 use super::labels::chat_name;
 use super::visitor::Visitor;
+use key::beginning;
 
 /// Path of the first page, with the plan and its use.
 pub(super) const PATH: &str = "/console/account";
@@ -161,9 +164,10 @@ async fn dates(console: &Console, visitor: &Visitor) -> Result<Dates, PageError>
     Ok(Dates { language: visitor.language, zone, now: console.clock.now() })
 }
 
-/// Returns the last day of what ends at midnight, else the time at which it ends.
+/// Returns the last day of what ends as the next one begins, else the time at which it ends.
 fn end_of(at: Timestamp, dates: Dates) -> String {
-    if dates.time(at) == "00:00" {
+    // Not every day begins at midnight, which clocks may skip.
+    if beginning(dates.day(at), dates.zone) == Some(at) {
         return dates.date(dates.day(Timestamp::from_millis(at.millis() - 1)));
     }
     dates.zoned(at)

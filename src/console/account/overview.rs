@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
 use chatkeep_core::plan::{Plan, UsageStatus};
-use chatkeep_i18n::{Language, Value};
+use chatkeep_i18n::{Language, Value, grouped};
 use chatkeep_services::access::WriteBackup;
 use chatkeep_services::account::{AccountUsage, ChannelShare, MonthUsage};
 use chatkeep_view::channel_path;
@@ -60,7 +60,7 @@ struct MonthRow {
 struct ShareRow {
     name: String,
     place: SharePlace,
-    messages: i64,
+    messages: String,
     size: String,
 }
 
@@ -199,7 +199,7 @@ impl ShareRow {
                 Some(one) => SharePlace::Settings(format!("{}/settings", channel_path(&one.id))),
                 None => SharePlace::Here(share.usage.channel.to_string()),
             },
-            messages: share.usage.message_count,
+            messages: grouped(share.usage.message_count),
             size: stored(share.counted()),
         }
     }

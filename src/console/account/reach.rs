@@ -3,6 +3,7 @@
 use chatkeep_core::id::ChannelId;
 use chatkeep_i18n::Language;
 use chatkeep_store::Channel;
+use chatkeep_view::{LinkTarget, Links};
 
 use super::super::form::{FormErrors, count};
 use super::{CHATS, OfferedChats, name_of};
@@ -81,8 +82,8 @@ pub(super) fn chosen(
     }
     let mut chats = sent.ticked.to_vec();
     for other in sent.others.split([' ', ',', '\t', '\n', '\r']).map(id_in) {
-        if !other.is_empty() && !chats.iter().any(|chat| chat == other) {
-            chats.push(other.to_owned());
+        if !other.is_empty() && !chats.contains(&other) {
+            chats.push(other);
         }
     }
     if chats.is_empty() {
@@ -93,9 +94,14 @@ pub(super) fn chosen(
 }
 
 /// Returns the id of a chat of which that or the address of a page was typed.
-fn id_in(typed: &str) -> &str {
-    let path = typed.split_once("/c/").map_or(typed, |(_, path)| path);
-    path.split(['/', '?', '#']).next().unwrap_or_default()
+fn id_in(typed: &str) -> String {
+    let page = typed.find("/c/").map(|start| Links::default().target(&typed[start..]));
+    if let Some(LinkTarget::Channel(chat) | LinkTarget::Message(chat, _)) = page {
+        return chat.to_string();
+    }
+    // The service refuses what names no chat.
+    let id = typed.split_once("/c/").map_or(typed, |(_, id)| id);
+    id.split(['/', '?', '#']).next().unwrap_or_default().to_owned()
 }
 
 /// Returns the names of the chats that something is limited to.

@@ -1,6 +1,8 @@
 //! The activity of a channel: charts drawn on the server, each with its numbers in a table.
 
 mod shares;
+#[cfg(test)]
+mod tests;
 
 use askama::Template;
 use axum::extract::{Path, State};

@@ -13,6 +13,8 @@ mod rule;
 mod rule_form;
 mod rules;
 mod switch;
+#[cfg(test)]
+mod tests;
 mod texts;
 mod try_it;
 mod unanswered;

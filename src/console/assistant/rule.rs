@@ -281,8 +281,8 @@ pub(super) async fn edit_page(
     visitor: Visitor,
     Path((channel, rule)): Path<(String, RuleId)>,
     Asked(query): Asked<RulesQuery>,
-    Asked(wrong): Asked<WrongReply>,
 ) -> Result<Response, PageError> {
+    let wrong = WrongReply::in_address(&visitor.address)?;
     let access = visitor.channel(&console, &channel).await?;
     let (console, visitor, query) = (&console, &visitor, &query);
     let desk = Desk { console, visitor, access: &access, query, rule: Some(&rule) };

@@ -1,5 +1,7 @@
 //! Fields of a rule's form: as a browser sends them, and as a service takes them.
 
+use std::iter;
+
 use chatkeep_core::assistant::{Rule, RuleDraft, limits};
 use chatkeep_core::text::prefix;
 use chatkeep_i18n::Language;
@@ -55,6 +57,12 @@ pub(super) struct DraftTexts {
 }
 
 impl DraftTexts {
+    /// Returns the texts that the query string of an address fills a form with; `None` where it is
+    /// not that of an edited rule.
+    pub(super) fn in_query(query: &str) -> Option<Self> {
+        serde_html_form::from_str(query).ok().filter(|texts: &Self| texts.draft)
+    }
+
     /// Returns the form of the edited rule; `saved` is that of the saved one, or an empty one.
     pub(super) fn over(self, saved: RuleForm) -> RuleForm {
         let not_for = (!self.not_for.is_empty()).then(|| self.not_for.join("\n"));
@@ -134,7 +142,7 @@ impl RuleForm {
     /// the texts of an edited rule.
     pub(super) fn prefilled(mut self, visitor: &Visitor) -> Self {
         let query = visitor.address.query().unwrap_or_default();
-        if let Ok(texts @ DraftTexts { draft: true, .. }) = serde_html_form::from_str(query) {
+        if let Some(texts) = DraftTexts::in_query(query) {
             return texts.over(self);
         }
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -154,34 +162,26 @@ impl RuleForm {
     }
 
     /// Returns a message as a text that a rule must not answer: on one line, and as much of it as
-    /// such a text may have, without a word that is cut in two.
-    pub(super) fn text_not_for(message: &str) -> String {
-        let text = message.split_whitespace().collect::<Vec<_>>().join(" ");
-        let start = prefix(&text, limits::NOT_FOR_TEXT);
-        let is_whole = start.len() == text.len() || text[start.len()..].starts_with(' ');
-        match start.rsplit_once(' ') {
-            // What is longer is no word, but a text in a script without spaces.
-            Some((words, part)) if !is_whole && part.len() <= LONGEST_WORD => words.to_owned(),
-            _ => start.trim_end().to_owned(),
-        }
-    }
-
-    /// Returns a message as [`Self::text_not_for`] does; of one that is longer than such a text may
-    /// be, the part with a keyword.
+    /// such a text may have, without a word that is cut in two. Of one that is longer, it is the
+    /// part with a keyword.
     pub(super) fn part_not_for(&self, message: &str) -> String {
-        let text = message.split_whitespace().collect::<Vec<_>>().join(" ");
-        let start = self.start_of_part(&text).unwrap_or_default();
-        Self::text_not_for(&text[start..])
+        let line = on_one_line(message);
+        let start = self.start_of_part(&line).unwrap_or_default();
+        beginning_of(&line[start..]).to_owned()
     }
 
-    /// Returns where the first part with a keyword begins, if the beginning of a text has none.
-    fn start_of_part(&self, text: &str) -> Option<usize> {
+    /// Returns where the first part with a keyword begins; `None` without one, and for a text that
+    /// is short enough to be taken whole.
+    fn start_of_part(&self, line: &str) -> Option<usize> {
+        if prefix(line, limits::NOT_FOR_TEXT).len() == line.len() {
+            return None;
+        }
         let keywords = KeywordMatcher::build(self.keywords.lines().map(|keyword| (0, keyword)));
         let keywords = keywords.ok()?;
-        let mut starts = text.char_indices().map(|(at, _)| at).step_by(limits::NOT_FOR_TEXT / 2);
-        starts.find(|&start| {
-            keywords.contains(prefix(&text[start..], limits::NOT_FOR_TEXT)).is_some()
-        })
+        let next = |at: &usize| Some(at + prefix(&line[*at..], limits::NOT_FOR_TEXT / 2).len());
+        let places = iter::successors(Some(0), next).take_while(|at| *at < line.len());
+        let mut starts = places.filter_map(|place| word_from(line, place));
+        starts.find(|&start| keywords.contains(beginning_of(&line[start..])).is_some())
     }
 
     /// Adds a text that the rule must not answer.
@@ -195,6 +195,41 @@ impl RuleForm {
     }
 }
 
+/// Returns a text on one line, with one space between words.
+fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns as much of the beginning of a line as a text may have that a rule must not answer,
+/// without a word that is cut in two.
+fn beginning_of(line: &str) -> &str {
+    let start = prefix(line, limits::NOT_FOR_TEXT);
+    let is_whole = start.len() == line.len() || line[start.len()..].starts_with(' ');
+    match start.rsplit_once(' ') {
+        // What is longer is no word, but a text in a script without spaces.
+        Some((words, part)) if !is_whole && part.len() <= LONGEST_WORD => words,
+        _ => start.trim_end(),
+    }
+}
+
+/// Returns where the first word from a place on begins, or the place itself in a text in a script
+/// without spaces; `None` if no further word begins.
+fn word_from(line: &str, place: usize) -> Option<usize> {
+    let (before, rest) = line.split_at(place);
+    if before.is_empty() || before.ends_with(' ') {
+        return Some(place);
+    }
+    match rest.find(' ') {
+        Some(end) if end <= LONGEST_WORD => Some(place + end + 1),
+        None if rest.len() <= LONGEST_WORD => None,
+        // A Latin word may stand in such a text.
+        _ if before.ends_with(|c: char| c.is_ascii_alphanumeric()) => {
+            rest.find(|c: char| !c.is_ascii_alphanumeric()).map(|end| place + end)
+        }
+        _ => Some(place),
+    }
+}
+
 /// Adds a line to a field with one text a line, unless it is there.
 fn add_line(field: &mut String, line: &str) {
     if field.lines().all(|other| other != line) {
@@ -205,8 +240,7 @@ fn add_line(field: &mut String, line: &str) {
 
 /// Returns texts one a line. A line break in a text means no more than a space.
 fn one_a_line(keywords: &[String]) -> String {
-    let lines = keywords.iter().map(|keyword| keyword.split_whitespace().collect::<Vec<_>>());
-    lines.map(|words| words.join(" ")).collect::<Vec<_>>().join("\n")
+    keywords.iter().map(|keyword| on_one_line(keyword)).collect::<Vec<_>>().join("\n")
 }
 
 impl RuleHints {
@@ -230,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_long_message_is_cut_between_words() {
-        let cut = RuleForm::text_not_for;
+        let cut = |message: &str| RuleForm::default().part_not_for(message);
         assert_eq!(cut("two\n  lines "), "two lines");
         assert_eq!(cut(&"words ".repeat(200)), "words ".repeat(83).trim_end());
         assert_eq!(cut(&"字".repeat(501)), "字".repeat(500));
@@ -244,7 +278,10 @@ mod tests {
         let long = format!("{} 停車場施工 {}", "字".repeat(560), "later ".repeat(200));
         let part = form.part_not_for(&long);
         assert!(part.contains("停車場施工") && part.chars().count() <= 500, "{part}");
-        assert_eq!(form.part_not_for(&"x ".repeat(600)), RuleForm::text_not_for(&"x ".repeat(600)));
+        assert_eq!(
+            form.part_not_for(&"x ".repeat(600)),
+            RuleForm::default().part_not_for(&"x ".repeat(600))
+        );
         assert_eq!(form.part_not_for("  short\nfees "), "short fees");
     }
 

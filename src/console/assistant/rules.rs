@@ -80,9 +80,9 @@ impl RulesQuery {
 
     /// Returns a path with the choice of rules on that page.
     fn on(&self, path: &str, page: usize) -> String {
-        let page = page.to_string();
+        let page = if page > 0 { page.to_string() } else { String::new() };
         let pairs = [("q", self.q.trim()), ("sort", self.sort.as_str()), ("page", page.as_str())];
-        let pairs = pairs.into_iter().filter(|(_, value)| !value.is_empty() && *value != "0");
+        let pairs = pairs.into_iter().filter(|(_, value)| !value.is_empty());
         let query = query_of(&pairs.collect::<Vec<_>>());
         if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
     }

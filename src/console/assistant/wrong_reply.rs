@@ -1,6 +1,7 @@
 //! Message that a rule should not have answered, as an address names it: the form of the rule begins
 //! with it among the texts that are not for the rule.
 
+use axum::http::Uri;
 use chatkeep_core::id::MessageId;
 use chatkeep_services::ServiceError;
 use chatkeep_services::access::{ChannelAccess, Member, ReadMessages};
@@ -11,8 +12,8 @@ use serde::Deserialize;
 
 use super::super::Console;
 use super::super::error::PageError;
-use super::super::visitor::Visitor;
-use super::rule_form::RuleForm;
+use super::super::visitor::{Visitor, asked};
+use super::rule_form::{DraftTexts, RuleForm};
 
 /// The message by its ID, by that of the reply of the bot, or by its text.
 #[derive(Debug, Default, Deserialize)]
@@ -35,6 +36,18 @@ enum AnsweredText {
 }
 
 impl WrongReply {
+    /// Returns the message that an address names. That of a draft names none: its texts that are
+    /// not for the rule are those of the form.
+    ///
+    /// # Errors
+    /// [`PageError::Input`] for an address with several texts that is not that of a draft.
+    pub(super) fn in_address(address: &Uri) -> Result<Self, PageError> {
+        match DraftTexts::in_query(address.query().unwrap_or_default()) {
+            Some(_) => Ok(Self::default()),
+            None => asked(address),
+        }
+    }
+
     /// Returns a form with the text, and the key of the sentence about it.
     pub(super) async fn excluded_in(
         self,

@@ -219,7 +219,10 @@ async fn erasure(
     id: &str,
 ) -> Result<ChannelJob, PageError> {
     let reach = reaches::<WriteBackup>(console, visitor, channel).await?;
-    Ok(console.services.deletion.job(&reach, id).await?)
+    match console.services.deletion.job(&reach, id).await {
+        Err(ServiceError::NotFound) => Err(PageError::NoPage),
+        job => Ok(job?),
+    }
 }
 
 async fn reaches<S: HasScope>(

@@ -18,11 +18,14 @@ use super::dates::Dates;
 use super::error::PageError;
 use super::form::{FormErrors, SubmittedForm};
 use super::frame::{Frame, rendered_as};
+use super::labels::lost_key;
 use super::timeline::GapNote;
 use super::visitor::Visitor;
 use action::{SettingsAction, SettingsRefusal};
 
 mod action;
+#[cfg(test)]
+mod tests;
 
 /// Times without backup that are shown, the newest ones.
 const GAPS: usize = 50;
@@ -196,7 +199,7 @@ async fn shown(
         today: dates.day(dates.now).to_string(),
         facts: facts(&coverage, dates),
         gaps: coverage.gaps.iter().rev().take(GAPS).map(|gap| GapNote::new(gap, dates)).collect(),
-        missing: coverage.media.iter().map(|missing| Fact::lost(missing, dates.language)).collect(),
+        missing: lost_files(&coverage.media, dates.language),
         errors,
     };
     Ok(rendered_as(page.errors.status(), &page))
@@ -234,10 +237,20 @@ fn facts(coverage: &Coverage, dates: Dates) -> Vec<Fact> {
     facts
 }
 
-impl Fact {
-    fn lost(missing: &MissingMedia, language: Language) -> Self {
-        let label = language.text(&format!("media-{}", missing.status.name()));
-        let value = language.format("coverage-files", &[("count", missing.count.into())]);
-        Self { label, value }
+/// Returns the numbers of files that are not stored, by the words for why: several reasons may have
+/// the same ones.
+fn lost_files(missing: &[MissingMedia], language: Language) -> Vec<Fact> {
+    let mut counts: Vec<(String, i64)> = Vec::new();
+    for lost in missing {
+        let label = language.text(&lost_key(lost.status, lost.reason));
+        match counts.iter_mut().find(|(known, _)| *known == label) {
+            Some((_, count)) => *count = count.saturating_add(lost.count),
+            None => counts.push((label, lost.count)),
+        }
     }
+    let fact = |(label, count): (String, i64)| Fact {
+        label,
+        value: language.format("coverage-files", &[("count", count.into())]),
+    };
+    counts.into_iter().map(fact).collect()
 }

@@ -21,6 +21,7 @@ use crate::gap::{GapRows, MissingTime};
 use crate::message_row::{MessageRow, is_false, is_zero, lines_around, lines_by_day, note};
 use crate::reference;
 use crate::result_builder::{MessageSource, PeopleTable, ResultBuilder, people_line};
+use crate::shown_id::shown_id;
 use crate::tool::{ToolAnswer, ToolDefinition};
 
 /// The tool.
@@ -305,8 +306,9 @@ fn text(output: &ContextOutput, gaps: &GapRows) -> String {
         }
     };
     format!(
-        "The message is marked with >. Channel {channel_id}. Time zone {time_zone}. {}\
+        "The message is marked with >. Channel {}. Time zone {time_zone}. {}\
          {}{}\nMessages, oldest first:{}{earlier}{}{more_quoting}{more}{}",
+        shown_id(channel_id),
         output.note,
         people_line(&output.people),
         section("It quotes, oldest first", &output.quotes),

@@ -15,6 +15,7 @@ use crate::argument::{filled, required, switch};
 use crate::channel::OpenChannel;
 use crate::error::ToolError;
 use crate::message_row::is_false;
+use crate::shown_id::shown_id;
 use crate::tool::{ToolAnswer, ToolDefinition};
 use crate::{media, reference};
 
@@ -175,7 +176,7 @@ pub(crate) const fn status(absent: AbsentMedia) -> &'static str {
 }
 
 fn answer(output: MediaOutput, content: Vec<ContentBlock>) -> ToolAnswer<MediaOutput> {
-    let message = output.url.as_deref().unwrap_or(&output.message_id);
+    let message = output.url.clone().unwrap_or_else(|| shown_id(&output.message_id));
     let name = output.name.as_deref().map(|name| format!(" {}", sanitize::quoted(name)));
     let text = match (&output.file, output.bytes) {
         (Some(file), Some(bytes)) => format!(

@@ -17,6 +17,7 @@ use crate::error::ToolError;
 use crate::interpreted::Interpreted;
 use crate::message_row::note;
 use crate::result_builder::{cursor_line, json};
+use crate::shown_id::shown_id;
 use crate::time::AnswerZone;
 use crate::tool::{ToolAnswer, ToolDefinition};
 
@@ -188,8 +189,8 @@ impl MemberRow {
 
     fn line(&self) -> String {
         let left = self.left_at.as_deref().map_or_else(String::new, |at| format!(", left {at}"));
-        let Self { user_id, role, joined_at, .. } = self;
-        let name = quoted_name(self.name.as_deref());
-        format!("{user_id} {name} {role}, joined {joined_at}{left}")
+        let Self { user_id, role, status, joined_at, .. } = self;
+        let (id, name) = (shown_id(user_id), quoted_name(self.name.as_deref()));
+        format!("{id} {name} {role}, {status}, joined {joined_at}{left}")
     }
 }

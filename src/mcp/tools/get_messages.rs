@@ -143,14 +143,17 @@ fn query(
         let message = reference::read_in(services, "around", channel.id(), around);
         message.map(|id| id.to_string())
     });
-    let AskedTimes { from, to } =
-        AskedTimes::of(asked.from.as_deref(), asked.to.as_deref(), channel.zone)?;
+    let times = AskedTimes::of(asked.from.as_deref(), asked.to.as_deref(), channel.zone)?;
+    let date = asked.date.as_deref().map(|text| day("date", text)).transpose()?;
+    if let Some(date) = date {
+        times.check_day(date, channel.zone)?;
+    }
     Ok(MessageQuery {
         limit: asked.limit,
         order: asked.order.map_or(Order::Descending, Order::from),
-        date: asked.date.as_deref().map(|text| day("date", text)).transpose()?,
-        from,
-        to,
+        date,
+        from: times.from,
+        to: times.to,
         sender: sender.map(|sender| sender.id),
         cursor: asked.cursor.clone(),
         around: around.transpose()?,

@@ -8,7 +8,7 @@ use chatkeep_core::time::Timestamp;
 use chatkeep_services::access::{ReadMessages, Scoped};
 use chatkeep_services::channels::ChannelService;
 use chatkeep_services::gaps::{ChannelGaps, TimeSpan};
-use chatkeep_services::{Caller, Services};
+use chatkeep_services::{Caller, ServiceError, Services};
 use chatkeep_store::{Channel, ChannelStatus, StoredMessage};
 use chatkeep_view::pseudonyms::Masked;
 use rmcp::schemars::{self, JsonSchema};
@@ -23,6 +23,7 @@ use crate::message_row::{MessageRow, is_zero, note};
 use crate::result_builder::{
     MessageSource, PeopleTable, ResultBuilder, cursor_line, json, people_line,
 };
+use crate::shown_id::shown_id;
 use crate::time::AnswerZone;
 use crate::tool::{ToolAnswer, ToolDefinition};
 
@@ -122,16 +123,20 @@ impl ToolDefinition for ListChannels {
         asked: ChannelsArguments,
     ) -> Result<ToolAnswer<ChannelsOutput>, ToolError> {
         // Every key may list channels, as in REST; what was written there needs the scope.
-        let access = services.access.scoped::<ReadMessages>(caller.clone());
-        if asked.recent && access.is_err() {
+        let access = match services.access.scoped::<ReadMessages>(caller.clone()) {
+            Ok(access) => Some(access),
+            Err(ServiceError::InsufficientPermissions) => None,
+            Err(error) => return Err(error.into()),
+        };
+        if asked.recent && access.is_none() {
             let why = "needs a key with read:messages: call again without it";
             return Err(ToolError::invalid("recent", why));
         }
         let limit = if asked.recent { WITH_RECENT } else { CHANNELS };
         let page = services.channels.page(&caller, limit, asked.cursor.as_deref()).await?;
         let newest = match access {
-            Ok(access) => Some(newest(services, access, &page.0, asked.recent).await?),
-            Err(_) => None,
+            Some(access) => Some(newest(services, access, &page.0, asked.recent).await?),
+            None => None,
         };
         answer(services, page, newest, note(&caller.mask)).await
     }
@@ -279,12 +284,14 @@ fn text(output: &ChannelsOutput, gaps: &GapRows) -> String {
 
 impl ChannelRow {
     fn line(&self) -> String {
-        let Self { channel_id, kind, status, time_zone, .. } = self;
-        let name = quoted_name(self.name.as_deref());
+        let Self { channel_id, kind, status, enabled_at, time_zone, .. } = self;
+        let (id, name) = (shown_id(channel_id), quoted_name(self.name.as_deref()));
         let messages =
             self.messages.map_or_else(String::new, |count| format!(", {count} messages"));
         let last = self.last_message_at.as_deref();
         let last = last.map_or_else(String::new, |at| format!(", last at {at}"));
-        format!("{channel_id} {name} {kind}, {status}, {time_zone}{messages}{last}")
+        format!(
+            "{id} {name} {kind}, {status}, {time_zone}{messages}{last}, enabled at {enabled_at}"
+        )
     }
 }

@@ -5,7 +5,7 @@ use serde::de::{DeserializeSeed, IntoDeserializer as _, MapAccess, SeqAccess};
 
 use super::error::DecodeError;
 use super::json::Json;
-use super::reader::{Rules, ValueReader};
+use super::reader::{NUL, Rules, ValueReader};
 
 /// The elements of a list.
 pub(super) struct ListItems {
@@ -67,6 +67,10 @@ impl<'de> MapAccess<'de> for ObjectMembers {
         let Some((name, value)) = self.rest.next() else {
             return Ok(None);
         };
+        // The error names the object: the name itself cannot be shown.
+        if name.contains(NUL) {
+            return Err(DecodeError::new("has a name in it that contains U+0000"));
+        }
         let key: StrDeserializer<'_, DecodeError> = name.as_str().into_deserializer();
         let key = seed.deserialize(key)?;
         self.value = Some((name, value));

@@ -62,7 +62,7 @@ impl DecodeError {
     pub(super) fn in_query(self) -> (FieldPath, String) {
         match self.steps.last() {
             Some(Step::Member(name)) => (FieldPath::named(name), self.why),
-            _ => (FieldPath::named(""), self.why),
+            _ => (FieldPath::QUERY, self.why),
         }
     }
 }

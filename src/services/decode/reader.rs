@@ -75,6 +75,20 @@ impl ValueReader {
         read.map_err(|_: DecodeError| wrong())
     }
 
+    /// Reads a list of so many values: further ones would be left out silently.
+    fn tuple<'de, V: Visitor<'de>>(
+        self,
+        length: usize,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
+        match self.value {
+            Json::List(items) if items.len() == length => {
+                visitor.visit_seq(ListItems::new(items, self.rules))
+            }
+            _ => Err(self.must_be(&format!("a list of {length} values"))),
+        }
+    }
+
     /// Returns the members of an object.
     fn members(self) -> Result<ObjectMembers, DecodeError> {
         match self.value {
@@ -91,9 +105,12 @@ pub fn is_whole(text: &str) -> bool {
     is_plain && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// Character that no database stores.
+pub(super) const NUL: char = '\0';
+
 /// Rejects U+0000, which no database stores: to leave it out would change what the caller wrote.
 fn storable(text: String) -> Result<String, DecodeError> {
-    if text.contains('\0') { Err(DecodeError::new("contains U+0000")) } else { Ok(text) }
+    if text.contains(NUL) { Err(DecodeError::new("contains U+0000")) } else { Ok(text) }
 }
 
 macro_rules! whole_numbers {
@@ -224,19 +241,19 @@ impl<'de> Deserializer<'de> for ValueReader {
 
     fn deserialize_tuple<V: Visitor<'de>>(
         self,
-        _: usize,
+        length: usize,
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
-        self.deserialize_seq(visitor)
+        self.tuple(length, visitor)
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: usize,
+        length: usize,
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
-        self.deserialize_seq(visitor)
+        self.tuple(length, visitor)
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {

@@ -94,10 +94,10 @@ impl KeyDraft {
         now: Timestamp,
     ) -> Result<OperatorKey, ServiceError> {
         let name = text(FieldPath::body("/name"), self.name, 1, KEY_NAME)?;
-        if !(1..=Scope::ALL.len()).contains(&self.scopes.len()) {
+        let scopes = without_repetitions(self.scopes);
+        if scopes.is_empty() {
             return Err(ServiceError::defective(FieldPath::body("/scopes"), Defect::NoScope));
         }
-        let scopes = without_repetitions(self.scopes);
         if !scopes.iter().all(|scope| caller.bounds.has(*scope)) {
             return Err(ServiceError::InsufficientPermissions);
         }

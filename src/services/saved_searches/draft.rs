@@ -91,11 +91,12 @@ impl SavedSearchDraft {
 }
 
 impl CheckedSearch {
-    /// Returns true when the change equals the current saved search.
+    /// Returns true when the change equals the current saved search. Channels are a set: their
+    /// order does not matter.
     pub(super) fn is(&self, known: &SavedSearch) -> bool {
         self.name == known.name
             && self.query == known.query
-            && self.channels == known.channels
+            && known.is_of(self.channels.as_deref())
             && self.enabled == known.enabled
     }
 

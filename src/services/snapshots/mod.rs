@@ -32,6 +32,8 @@ mod seal;
 mod space;
 mod stored;
 mod target_id;
+#[cfg(test)]
+mod tests;
 mod verify;
 
 use std::path::PathBuf;

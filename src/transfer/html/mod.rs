@@ -314,6 +314,9 @@ impl HtmlPage {
 }
 
 #[cfg(test)]
+mod page_tests;
+
+#[cfg(test)]
 mod tests {
     use chatkeep_core::message::EarlierTexts;
     use chatkeep_store::GapReason;

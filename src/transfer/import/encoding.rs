@@ -3,18 +3,24 @@
 //! Phones write UTF-8, computers UTF-8 or UTF-16. Texts that somebody saved again on an older
 //! computer are in its code page, which is detected by the number of lines that make sense.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{
-    BIG5, Decoder, EUC_JP, EUC_KR, Encoding, GB18030, SHIFT_JIS, UTF_8, UTF_16BE, UTF_16LE,
-    WINDOWS_874,
+    BIG5, Decoder, DecoderResult, EUC_JP, EUC_KR, Encoding, GB18030, SHIFT_JIS, UTF_8, UTF_16BE,
+    UTF_16LE, WINDOWS_874,
 };
 
 use super::super::line::{Fit, Survey};
 
 /// Size of the sample at the beginning in bytes.
 const SAMPLE: u64 = 1_024 * 1_024;
+/// Size of that of JSON, most of which is ASCII.
+const JSON_SAMPLE: u64 = 8 * 1_024;
+/// Byte order mark of UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+/// Byte that no UTF-8 has. Any character might have been sent, the replacement character as well.
+const INVALID: u8 = 0xff;
 /// Buffer size in bytes.
 const BUFFER: usize = 256 * 1_024;
 /// Code pages of the languages that the LINE app exports in.
@@ -37,9 +43,15 @@ pub(super) fn detect(
     Ok(of_sample(&sample, line))
 }
 
-/// Detects the encoding of JSON, which may be no code page.
-pub(super) fn detect_json(sample: &[u8]) -> &'static Encoding {
-    of_sample(sample, false).unwrap_or(UTF_8)
+/// Input of which a sample was read, which is there once more.
+pub(super) type Sampled<R> = Chain<Cursor<Vec<u8>>, R>;
+
+/// Detects the encoding of JSON, which may be no code page. Returns it with the whole input.
+pub(super) fn detect_json<R: Read>(mut input: R) -> io::Result<(&'static Encoding, Sampled<R>)> {
+    let mut sample = Vec::new();
+    input.by_ref().take(JSON_SAMPLE).read_to_end(&mut sample)?;
+    let encoding = of_sample(&sample, false).unwrap_or(UTF_8);
+    Ok((encoding, Cursor::new(sample).chain(input)))
 }
 
 fn of_sample(sample: &[u8], line: bool) -> Result<&'static Encoding, Unsupported> {
@@ -59,14 +71,17 @@ fn of_sample(sample: &[u8], line: bool) -> Result<&'static Encoding, Unsupported
 }
 
 /// Detects UTF-16 without a byte order mark: line ends and digits have a half that is 0, always the
-/// same one.
+/// same one. Of a few other characters it is the other one (`一`, the ideographic space), so that
+/// these look like ASCII in the wrong byte order, but never like the end of a line.
 fn unmarked_utf_16(sample: &[u8]) -> Option<&'static Encoding> {
     let zeros = |first| sample.iter().skip(first).step_by(2).filter(|byte| **byte == 0).count();
-    let (even, odd) = (zeros(0), zeros(1));
+    let ends = |unit: [u8; 2]| sample.chunks_exact(2).filter(|pair| **pair == unit).count();
     let many = |zeros: usize| 20 * zeros >= sample.len() / 2 && zeros > 0;
+    let (even, odd) = (zeros(0), zeros(1));
+    let (little, big) = (ends([b'\n', 0]), ends([0, b'\n']));
     match () {
-        () if many(odd) && even == 0 => Some(UTF_16LE),
-        () if many(even) && odd == 0 => Some(UTF_16BE),
+        () if many(odd) && big == 0 && (little > 0 || odd > 4 * even) => Some(UTF_16LE),
+        () if many(even) && little == 0 && (big > 0 || even > 4 * odd) => Some(UTF_16BE),
         () => None,
     }
 }
@@ -104,44 +119,58 @@ fn code_page(sample: &[u8]) -> Result<&'static Encoding, Unsupported> {
     }
 }
 
-/// Decodes a text to UTF-8, without its byte order mark.
+/// Decodes a text to UTF-8, without its byte order mark. What is not in the encoding is no UTF-8
+/// afterwards.
 pub(super) fn decoded<'a>(
     input: impl Read + 'a,
     encoding: &'static Encoding,
 ) -> io::Result<Box<dyn BufRead + 'a>> {
     let mut input = BufReader::with_capacity(BUFFER, input);
     if encoding == UTF_8 {
-        if input.fill_buf()?.starts_with(b"\xef\xbb\xbf") {
-            input.consume(3);
+        // One read may give less than the mark.
+        let mut start = Vec::new();
+        input.by_ref().take(MARK.len() as u64).read_to_end(&mut start)?;
+        if start == MARK {
+            start.clear();
         }
-        return Ok(Box::new(input));
+        return Ok(Box::new(Cursor::new(start).chain(input)));
     }
     let decoder = encoding.new_decoder_with_bom_removal();
-    let recoded =
-        Recoded { input, decoder, out: String::with_capacity(BUFFER), at: 0, ended: false };
-    Ok(Box::new(recoded))
+    let out = vec![0; BUFFER + 1];
+    Ok(Box::new(Recoded { input, decoder, out, length: 0, at: 0, ended: false }))
 }
 
-/// Reader that recodes another encoding to UTF-8; invalid bytes become the replacement character.
+/// Reader that recodes another encoding to UTF-8, with [`INVALID`] for what is not in the encoding.
 struct Recoded<R> {
     input: BufReader<R>,
     decoder: Decoder,
-    out: String,
-    /// Number of bytes of `out` that were read.
+    /// Buffer; its last byte has room for an [`INVALID`] one behind as much as is decoded at once.
+    out: Vec<u8>,
+    /// Number of bytes in `out`.
+    length: usize,
+    /// Number of those that were read.
     at: usize,
     ended: bool,
 }
 
 impl<R: Read> Recoded<R> {
     fn fill(&mut self) -> io::Result<()> {
-        while self.at == self.out.len() && !self.ended {
-            self.out.clear();
-            self.at = 0;
+        while self.at == self.length && !self.ended {
             let bytes = self.input.fill_buf()?;
             let last = bytes.is_empty();
-            let (result, read, _) = self.decoder.decode_to_string(bytes, &mut self.out, last);
+            let out = &mut self.out[..BUFFER];
+            let (result, read, written) =
+                self.decoder.decode_to_utf8_without_replacement(bytes, out, last);
             self.input.consume(read);
-            self.ended = last && result == encoding_rs::CoderResult::InputEmpty;
+            (self.at, self.length) = (0, written);
+            match result {
+                DecoderResult::InputEmpty => self.ended = last,
+                DecoderResult::OutputFull => {}
+                DecoderResult::Malformed(..) => {
+                    self.out[written] = INVALID;
+                    self.length += 1;
+                }
+            }
         }
         Ok(())
     }
@@ -158,13 +187,17 @@ impl<R: Read> Read for Recoded<R> {
 impl<R: Read> BufRead for Recoded<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.fill()?;
-        Ok(&self.out.as_bytes()[self.at..])
+        Ok(&self.out[self.at..self.length])
     }
 
     fn consume(&mut self, amount: usize) {
         self.at += amount;
     }
 }
+
+#[cfg(test)]
+#[path = "encoding_tests.rs"]
+mod border_tests;
 
 #[cfg(test)]
 mod tests {
@@ -177,9 +210,9 @@ mod tests {
 
     fn read(bytes: &[u8]) -> String {
         let encoding = of_sample(bytes, true).unwrap();
-        let mut text = String::new();
-        decoded(bytes, encoding).unwrap().read_to_string(&mut text).unwrap();
-        text
+        let mut text = Vec::new();
+        decoded(bytes, encoding).unwrap().read_to_end(&mut text).unwrap();
+        String::from_utf8_lossy(&text).into_owned()
     }
 
     #[test]

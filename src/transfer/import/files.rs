@@ -120,11 +120,12 @@ impl Beside {
                 }
             },
             Self::Zip(archive, budget) => {
+                // The name is ASCII. By its decoded form, every entry would be compared with it.
                 let name = format!("{FOLDER}/{name}");
-                if archive.index_for_name(&name).is_none() {
+                let Some(index) = archive.index_for_name_raw(name.as_bytes()) else {
                     return Ok(None);
-                }
-                Ok(Some(Box::new(budget.bounded(archive.by_name(&name)?))))
+                };
+                Ok(Some(Box::new(budget.bounded(archive.by_index(index)?))))
             }
         }
     }
@@ -270,5 +271,37 @@ impl Iterator for Chunks<'_> {
             }
             Err(error) => Some(Err(error)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufReader, Cursor, Write as _};
+
+    use zip::write::SimpleFileOptions;
+    use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+    use super::*;
+
+    /// Number of files of an archive, none of which has a preview.
+    const COUNT: usize = 30_000;
+
+    #[test]
+    fn names_that_an_archive_does_not_have_are_missed_at_once() {
+        let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+        let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+        for n in 0..COUNT {
+            zip.start_file(format!("{FOLDER}/m{n}.jpg"), stored).unwrap();
+        }
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(zip.finish().unwrap().get_ref()).unwrap();
+        let archive = ZipArchive::new(BufReader::new(file)).unwrap();
+        let budget = ExpansionBudget::of_archive(0);
+        let mut beside = Beside::Zip(Box::new(archive), budget);
+        // Comparing each of them with every name would take minutes.
+        for n in 0..COUNT {
+            assert!(beside.preview(&format!("m{n}").into()).is_none());
+        }
+        assert!(beside.open_named("m7.jpg").unwrap().is_some());
     }
 }

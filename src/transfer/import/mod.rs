@@ -1,11 +1,15 @@
 //! Import of messages from a file. It is idempotent: importing a file twice, or two files that
 //! overlap, adds nothing more.
 
+#[cfg(test)]
+mod archive_tests;
 mod encoding;
 mod files;
 mod limits;
 mod line_text;
 mod nul;
+#[cfg(test)]
+mod own_tests;
 mod people;
 mod plan;
 mod sink;
@@ -15,7 +19,7 @@ mod text;
 mod zone;
 
 use std::cell::Cell;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, Read};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -25,7 +29,7 @@ use chatkeep_core::time::SharedClock;
 use chatkeep_store::{ImportId, NewImport, Store};
 use encoding_rs::{Encoding, UTF_8};
 
-use self::encoding::decoded;
+use self::encoding::{decoded, detect_json};
 pub(crate) use self::files::MediaEntry;
 use self::files::{Beside, Files};
 use self::limits::ExpansionBudget;
@@ -248,8 +252,7 @@ impl<'a> Numbered<'a> {
 
     /// Reads the lines of an export of chatkeep: UTF-8, or UTF-16 if somebody converted it.
     fn json(input: impl Read + 'a, total: u64) -> Result<Self, TransferError> {
-        let mut input = BufReader::new(input);
-        let encoding = encoding::detect_json(input.fill_buf()?);
+        let (encoding, input) = detect_json(input)?;
         Self::new(input, total, encoding)
     }
 

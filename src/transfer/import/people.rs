@@ -167,6 +167,10 @@ fn hash<'a>(parts: impl IntoIterator<Item = &'a &'a str>) -> String {
 }
 
 #[cfg(test)]
+#[path = "id_tests.rs"]
+mod id_tests;
+
+#[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 

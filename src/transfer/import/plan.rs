@@ -2,7 +2,7 @@
 //! leaves no trace.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use async_recursion::async_recursion as boxed;
@@ -132,8 +132,7 @@ impl Import<'_> {
 
     /// Rejects an export whose first message is of another channel: none of it could be imported.
     fn check_channel(&self, path: &Path, messages: impl Read) -> Result<(), TransferError> {
-        let mut input = BufReader::new(messages);
-        let encoding = detect_json(input.fill_buf()?);
+        let (encoding, input) = detect_json(messages)?;
         let input = decoded(input, encoding)?;
         let mut lines = Lines::new(input, encoding != UTF_8);
         for _ in 0..LOOKED_AT {

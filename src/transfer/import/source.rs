@@ -30,9 +30,9 @@ impl Source {
         if path.is_dir() {
             return Ok(Self::File(path.join(MESSAGES)));
         }
-        let mut start = [0; 4];
-        let read = open(path)?.read(&mut start)?;
-        Ok(match &start[..read] {
+        let mut start = Vec::new();
+        open(path)?.take(4).read_to_end(&mut start)?;
+        Ok(match start.as_slice() {
             b"PK\x03\x04" => Self::Zip(path.to_owned()),
             _ => Self::File(path.to_owned()),
         })
@@ -41,7 +41,7 @@ impl Source {
     /// Opens an archive.
     pub(super) fn archive(path: &Path) -> Result<OpenArchive, TransferError> {
         let archive = ZipArchive::new(BufReader::new(open(path)?))?;
-        if archive.index_for_name(MESSAGES).is_none() {
+        if archive.index_for_name_raw(MESSAGES.as_bytes()).is_none() {
             return Err(TransferError::NoMessages(path.to_owned()));
         }
         Ok(archive)

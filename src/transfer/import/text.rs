@@ -2,8 +2,10 @@
 
 use std::io::{self, BufRead, Read as _};
 
-/// Maximum length of a line in bytes; the rest is dropped and the line reported as too long.
+/// Maximum length of a line in bytes, without its end; a longer one is dropped and reported.
 const LINE: usize = 4 * 1_024 * 1_024;
+/// Maximum length of the end of a line in bytes.
+const END: usize = 2;
 
 /// Line of a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,8 +19,7 @@ pub(super) enum TextLine {
 /// Reader of lines.
 pub(super) struct Lines<R> {
     input: R,
-    /// Set when the file was in another encoding, so that the replacement character stands for
-    /// invalid bytes.
+    /// Set when the file was in another encoding, so that invalid bytes are not those of the file.
     decoded: bool,
     buffer: Vec<u8>,
 }
@@ -31,22 +32,26 @@ impl<R: BufRead> Lines<R> {
     /// Returns the next line; `None` at the end.
     pub(super) fn next(&mut self) -> io::Result<Option<TextLine>> {
         self.buffer.clear();
-        let read = self.input.by_ref().take(LINE as u64).read_until(b'\n', &mut self.buffer)?;
+        let most = LINE + END;
+        let read = self.input.by_ref().take(most as u64).read_until(b'\n', &mut self.buffer)?;
         if read == 0 {
             return Ok(None);
         }
-        if self.buffer.last() != Some(&b'\n') && read == LINE {
+        let is_cut = read == most && self.buffer.last() != Some(&b'\n');
+        if is_cut {
             self.skip()?;
-            return Ok(Some(TextLine::Broken("the line is too long")));
         }
         while matches!(self.buffer.last(), Some(b'\n' | b'\r')) {
             self.buffer.pop();
         }
+        if is_cut || self.buffer.len() > LINE {
+            return Ok(Some(TextLine::Broken("the line is too long")));
+        }
         Ok(Some(match std::str::from_utf8(&self.buffer) {
-            Ok(text) if self.decoded && text.contains(char::REPLACEMENT_CHARACTER) => {
+            Ok(text) => TextLine::Text(text.to_owned()),
+            Err(_) if self.decoded => {
                 TextLine::Broken("the line is not in the encoding of the file")
             }
-            Ok(text) => TextLine::Text(text.to_owned()),
             Err(_) => TextLine::Broken("the line is not UTF-8"),
         }))
     }
@@ -66,6 +71,10 @@ impl<R: BufRead> Lines<R> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "text_tests.rs"]
+mod end_tests;
 
 #[cfg(test)]
 mod tests {

@@ -32,12 +32,15 @@ impl Zone {
         let number =
             |text: &str| text.parse::<i32>().ok().filter(|_| !text.starts_with(['+', '-']));
         let (hours, minutes) = (number(hours)?, number(minutes)?);
-        let seconds = sign * (hours * 3_600 + minutes * 60);
-        (hours <= 14 && minutes < 60).then(|| FixedOffset::east_opt(seconds).map(Self::Fixed))?
+        if hours > 14 || minutes > 59 {
+            return None;
+        }
+        FixedOffset::east_opt(sign * (hours * 3_600 + minutes * 60)).map(Self::Fixed)
     }
 
     /// Converts a local time in this zone. Of two such times it is the earlier; of none (the hour
-    /// skipped by summer time) the time an hour later.
+    /// skipped by summer time, the day skipped by a zone that went to the other side of the date
+    /// line) the time as much later.
     pub fn at(self, clock: NaiveDateTime) -> Timestamp {
         match self {
             Self::Named(zone) => in_zone(&zone, clock),
@@ -50,8 +53,12 @@ fn in_zone<Z: TimeZone>(zone: &Z, clock: NaiveDateTime) -> Timestamp {
     let time = match zone.from_local_datetime(&clock) {
         LocalResult::Single(time) | LocalResult::Ambiguous(time, _) => time.timestamp_millis(),
         LocalResult::None => {
-            let before = clock - TimeDelta::hours(3);
-            let offset = zone.offset_from_utc_datetime(&before).fix();
+            let before = |hours| clock - TimeDelta::hours(hours);
+            let offset = (3..=27)
+                .step_by(3)
+                .find_map(|hours| zone.offset_from_local_datetime(&before(hours)).earliest())
+                .unwrap_or_else(|| zone.offset_from_utc_datetime(&clock))
+                .fix();
             (clock - TimeDelta::seconds(offset.local_minus_utc().into()))
                 .and_utc()
                 .timestamp_millis()
@@ -68,6 +75,10 @@ impl std::fmt::Display for Zone {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "zone_tests.rs"]
+mod clock_tests;
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! One message a line: the DTO of the REST interface, and where that is lossy, the stored content
 //! itself in `extra`. An import restores the same content, byte for byte.
 
-use chatkeep_core::id::{ChannelId, MAX_ID, MessageId};
+use chatkeep_core::id::{ChannelId, MessageId, UntrustedId};
 use chatkeep_core::message::{
     Content, EarlierText, EarlierTexts, MediaInfo, Mention, MessageType, Sticker,
 };
@@ -10,6 +10,7 @@ use chatkeep_store::{
     ImportedMedia, ImportedMessage, ImportedPerson, MediaReason, MediaStatus, StoredMessage,
 };
 use chatkeep_view::pseudonyms::Masked;
+use chatkeep_view::sanitize::one_line;
 use chatkeep_view::{EarlierTextView, Links, MessageView};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -134,10 +135,11 @@ impl Line {
         }
         let sender = view.sender.as_ref().map(|sender| sender.user_id.as_str());
         let quoted = view.quoted_message_id.as_ref().map(MessageId::as_str);
-        for id in [Some(view.id.as_str()), sender, quoted].into_iter().flatten() {
-            if id.is_empty() || id.len() > MAX_ID || id.contains('\0') {
-                return Err("one of its IDs is empty, too long or malformed".to_owned());
-            }
+        if ![Some(view.id.as_str()), sender, quoted].into_iter().flatten().all(is_id) {
+            return Err(
+                "one of its IDs is empty, too long, malformed, or has characters that nobody sees"
+                    .to_owned(),
+            );
         }
         let (content, earlier_texts) = (self.content()?, self.earlier_texts()?);
         let view = self.view;
@@ -224,6 +226,13 @@ fn stored_text(text: &EarlierTextView) -> Option<EarlierText> {
     Some(EarlierText { at: text.written_at, content })
 }
 
+/// Returns true for a text that may be an id. Ids stand in lines that models read, and in paths:
+/// none has characters that nobody sees, and none is a segment that leads elsewhere.
+fn is_id(text: &str) -> bool {
+    let is_checked = UntrustedId::new(text).checked::<String>().is_ok();
+    is_checked && one_line(text, text.len()) == text && ![".", ".."].contains(&text)
+}
+
 /// Returns the state of its file here.
 fn media(view: &MessageView) -> ImportedMedia {
     let lost = (MediaStatus::Expired, Some(MediaReason::NotInExport));
@@ -281,5 +290,7 @@ pub(super) fn length(content: &Content) -> i64 {
     i64::try_from(json.len()).unwrap_or(i64::MAX)
 }
 
+#[cfg(test)]
+mod line_tests;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! Tests of the lines of an export.
 
+use chatkeep_core::id::MAX_ID;
 use chatkeep_core::message::{Emoji, ImageSet};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{MediaRecord, MediaStatus, Sender};

@@ -4,7 +4,7 @@
 use chrono::NaiveTime;
 
 use super::calendar::DateLine;
-use super::{LineReader, ParsedLine, Record, TEXT, clock};
+use super::{LineReader, ParsedLine, Record, TEXT};
 
 /// Maximum number of lines that wait for a person who is known.
 const LINES: usize = 1_000;
@@ -59,7 +59,22 @@ pub(super) fn opens(text: &str) -> bool {
     text.strip_prefix('"').is_some_and(|rest| Quoted::of(rest) == Quoted::Inside)
 }
 
+/// Removes the quotation marks that phones put around a text of several lines.
+pub(super) fn unquoted(text: &str) -> String {
+    let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    match inside.filter(|inside| inside.contains('\n')) {
+        Some(inside) => inside.replace("\"\"", "\""),
+        None => text.to_owned(),
+    }
+}
+
 impl LineReader {
+    /// Returns true if the quotation marks around the current message are still open.
+    pub(super) fn is_quoted(&self) -> bool {
+        let text = self.draft.as_ref().map_or("", |draft| &draft.text);
+        text.starts_with('"') && text.matches('"').count() % 2 == 1
+    }
+
     /// Takes the next line inside of quotation marks. They may be a typing error: without an end,
     /// the lines are read as if there were none.
     pub(super) fn quoted_line(
@@ -86,8 +101,7 @@ impl LineReader {
     fn are_messages(&self, waiting: &WaitingLines) -> bool {
         let (mut last, mut sure, mut others) = (self.last, 0, 0);
         for (_, line) in &waiting.lines {
-            let record = clock::time(line).and_then(|(time, rest)| self.record(time, rest));
-            let Some(Record { time, name, .. }) = record else {
+            let Some(Record { time, name, .. }) = self.record(line) else {
                 if DateLine::read(line).is_some_and(|date| self.is_of_form(&date)) {
                     last = None;
                 }
@@ -126,7 +140,7 @@ impl LineReader {
         line: &str,
         found: &mut Vec<ParsedLine>,
     ) {
-        let record = clock::time(line).and_then(|(time, rest)| self.record(time, rest));
+        let record = self.record(line);
         let evidence = record.as_ref().map_or(0, |record| self.evidence(record));
         let time = record.map(|record| record.time);
         let is_decisive = evidence == u32::MAX || evidence > waiting.evidence;
@@ -146,7 +160,7 @@ impl LineReader {
     /// whom no more is known.
     pub(super) fn is_ambiguous(&self, line: &str) -> bool {
         let sender = self.draft.as_ref().and_then(|draft| draft.name.as_deref());
-        let (Some(sender), Some((time, rest))) = (sender, clock::time(line)) else { return false };
+        let (Some(sender), Some((time, rest))) = (sender, self.time(line)) else { return false };
         let said = rest.strip_prefix(' ').filter(|_| self.spaced && Some(time) < self.last);
         said.and_then(|said| self.names.split(said.trim_start()))
             .is_some_and(|(name, _)| self.names.evidence(name) >= self.names.evidence(sender))
@@ -164,7 +178,7 @@ impl LineReader {
             || waiting.lines.iter().any(|(_, line)| DateLine::read(line).is_some());
         let until = until.filter(|_| !has_date);
         for (number, line) in waiting.lines {
-            let time = clock::time(&line).map(|(time, _)| time);
+            let time = self.time(&line).map(|(time, _)| time);
             if until.is_some() && time > until {
                 self.go_on(number, &line, found);
             } else {

@@ -11,8 +11,16 @@
 
 mod calendar;
 mod clock;
+#[cfg(test)]
+mod computer_tests;
 mod doubt;
+#[cfg(test)]
+mod form_tests;
 mod names;
+#[cfg(test)]
+mod phone_tests;
+#[cfg(test)]
+mod sample_tests;
 mod survey;
 mod title;
 #[cfg(test)]
@@ -69,6 +77,8 @@ pub struct ParsedMessage {
 pub struct LineReader {
     /// True for spaces instead of tabs.
     spaced: bool,
+    /// True for times with a half of the day, between spaces.
+    halves: bool,
     /// True for placeholders without brackets.
     bare: bool,
     form: Option<String>,
@@ -131,7 +141,7 @@ impl LineReader {
         if let Some(waiting) = self.doubtful.take() {
             return self.doubtful_line(waiting, number, line, found);
         }
-        let record = clock::time(line).and_then(|(time, rest)| self.record(time, rest));
+        let record = self.record(line);
         if self.is_doubtful(record.as_ref()) {
             return self.doubtful_line(WaitingLines::default(), number, line, found);
         }
@@ -146,7 +156,7 @@ impl LineReader {
             held.blank.push((number, line.to_owned()));
             return;
         }
-        let record = clock::time(line).and_then(|(time, rest)| self.record(time, rest));
+        let record = self.record(line);
         let date = if record.is_none() { DateLine::read(line) } else { None };
         if let Some(held) = self.held.take() {
             let another =
@@ -185,8 +195,14 @@ impl LineReader {
         self.close(found);
     }
 
+    /// Splits a line into the time at its beginning and the rest.
+    fn time<'a>(&self, line: &'a str) -> Option<(NaiveTime, &'a str)> {
+        if self.halves { clock::time(line) } else { clock::time_of_24_hours(line) }
+    }
+
     /// Splits a line that begins with a time, if it is the beginning of a message.
-    fn record<'a>(&self, time: NaiveTime, rest: &'a str) -> Option<Record<'a>> {
+    fn record<'a>(&self, line: &'a str) -> Option<Record<'a>> {
+        let (time, rest) = self.time(line)?;
         if let Some(rest) = rest.strip_prefix('\t') {
             let (name, text) = match rest.split_once('\t') {
                 Some((name, text)) => (Some(name.trim()).filter(|name| !name.is_empty()), text),
@@ -240,12 +256,6 @@ impl LineReader {
                 found.push(ParsedLine::Unknown { line, text, why: Some(why) });
             }
         }
-    }
-
-    /// Returns true if the quotation marks around the current message are still open.
-    fn is_quoted(&self) -> bool {
-        let text = self.draft.as_ref().map_or("", |draft| &draft.text);
-        text.starts_with('"') && text.matches('"').count() % 2 == 1
     }
 
     /// Returns true if the current message may contain a line that looks like a date.
@@ -307,7 +317,7 @@ impl LineReader {
             found.push(ParsedLine::Happened);
             return;
         };
-        let text = unquoted(text.trim_end_matches(['\n', '\r']));
+        let text = doubt::unquoted(text.trim_end_matches(['\n', '\r']));
         let content = match words::meaning(&text, self.bare) {
             Meaning::Said(content) => Some(content),
             Meaning::TakenBack => None,
@@ -321,15 +331,6 @@ impl LineReader {
 fn happened(name: &str, text: &str) -> bool {
     let is_action = || words::who_did(text).is_some_and(|who| who.trim() == name);
     words::is_automatic(name) || is_action()
-}
-
-/// Removes the quotation marks that phones put around a text of several lines.
-fn unquoted(text: &str) -> String {
-    let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-    match inside.filter(|inside| inside.contains('\n')) {
-        Some(inside) => inside.replace("\"\"", "\""),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@ pub struct Survey {
     /// True if the first of them has a space after its time, and no tab: no later one tells, for it
     /// may have been pasted into a message.
     spaced: bool,
+    /// True if it has a half of the day between spaces, too. Without, a word there is a name.
+    halves: bool,
     /// Numbers of placeholders in brackets and without.
     bracketed: u64,
     bare: u64,
@@ -48,7 +50,13 @@ impl Survey {
     pub fn line(&mut self, line: &str) {
         self.lines += 1;
         let line = line.trim_start_matches('\u{feff}');
-        match clock::time(line) {
+        let in_halves = clock::time(line);
+        let in_24_hours = clock::time_of_24_hours(line);
+        if self.timed == 0 {
+            self.halves = in_halves != in_24_hours;
+        }
+        let time = if self.halves { in_halves } else { in_24_hours };
+        match time {
             Some((_, rest)) if rest.starts_with('\t') => {
                 self.timed += 1;
                 let mut columns = rest.split('\t').skip(1);
@@ -136,6 +144,7 @@ impl Survey {
     pub fn reader<'a>(&self, order: DateOrder, known: impl Iterator<Item = &'a str>) -> LineReader {
         LineReader {
             spaced: self.spaced,
+            halves: self.halves,
             bare: self.has_bare_placeholders(),
             form: self.form.clone(),
             order,

@@ -2,7 +2,7 @@
 //! cursors alike.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, BuildError, MatchKind};
@@ -50,6 +50,18 @@ pub(super) enum Way {
     Note,
 }
 
+/// Returns an id as it is, as addresses escape it, and as lines of a text show it: without what nobody
+/// sees, and escaped between quotation marks.
+fn forms(id: &str) -> BTreeSet<String> {
+    let line = sanitize::one_line(id, id.len());
+    let quoted = sanitize::quoted(&line);
+    let inside = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    let inside = inside.unwrap_or_default().to_owned();
+    let mut forms = BTreeSet::from([id.to_owned(), segment(id), inside, line]);
+    forms.remove("");
+    forms
+}
+
 impl Ids {
     /// Creates it for these people.
     ///
@@ -62,13 +74,10 @@ impl Ids {
         let (mut patterns, mut stand_ins, mut real) = (Vec::new(), Vec::new(), HashMap::new());
         for (user, _) in people.iter().filter(|(user, _)| !user.as_str().is_empty()) {
             let stand_in = key.person(user).id;
-            let escaped = segment(user.as_str());
-            if escaped != user.as_str() {
-                patterns.push(escaped);
+            for form in forms(user.as_str()) {
+                patterns.push(form);
                 stand_ins.push(stand_in.clone());
             }
-            patterns.push(user.as_str().to_owned());
-            stand_ins.push(stand_in.clone());
             real.insert(stand_in, user.clone());
         }
         let mut builder = AhoCorasick::builder();

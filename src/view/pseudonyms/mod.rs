@@ -6,10 +6,17 @@
 //! are exchanged for stand-ins, and back, at the edge of the process ([`Mask::outgoing_json`],
 //! [`Mask::incoming`]), in every string that passes, so that services work with one kind of id.
 
+mod digits;
 mod ids;
 mod json;
+#[cfg(test)]
+mod json_tests;
+#[cfg(test)]
+mod law_tests;
 mod links;
 mod masked;
+#[cfg(test)]
+mod name_tests;
 mod names;
 mod numbers;
 mod plain;

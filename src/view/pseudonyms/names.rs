@@ -1,9 +1,9 @@
 //! Names of people in texts.
 //!
 //! A whole name is found anywhere where it stands as words; a name of one character only where it
-//! stands alone. Of names of several words each word is found, too, if it begins with a capital
-//! letter or has no case; of a Chinese or Korean name the given name. Titles and common words are
-//! no names.
+//! stands alone, and one of signs only where no other sign touches it. Of names of several words
+//! each word is found, too, if it begins with a capital letter or has no case; of a Chinese or
+//! Korean name the given name. Titles and common words are no names.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -18,9 +18,11 @@ use super::plain::{Plain, is_spaced, is_unspaced, plain};
 const SEVERAL: &str = "[name]";
 /// Minimum letters of a word that counts as a name of its own.
 const WORD: usize = 3;
+/// The same in scripts without case, in most of which fewer letters make a name.
+const CASELESS: usize = 2;
 
 /// Words that are no names by themselves.
-const TITLES: [&str; 60] = [
+const TITLES: [&str; 65] = [
     "admin",
     "and",
     "assistant",
@@ -81,6 +83,11 @@ const TITLES: [&str; 60] = [
     "친구",
     "회사",
     "선생님",
+    "بن",
+    "آل",
+    "जी",
+    "בן",
+    "בת",
 ];
 
 /// [`TITLES`] in their plain form.
@@ -169,7 +176,8 @@ fn parts(name: &str) -> Vec<String> {
         let plain = plain(word);
         let letters = plain.chars().count();
         let is_name = match (plain.chars().next(), word.chars().find(|c| is_shown(*c))) {
-            (Some(plain), _) if is_unspaced(plain) => letters >= 2,
+            (Some(plain), _) if is_unspaced(plain) => letters >= CASELESS,
+            (_, Some(first)) if first.is_alphabetic() && !has_case(first) => letters >= CASELESS,
             (_, Some(first)) => letters >= WORD && !first.is_lowercase() && !first.is_numeric(),
             _ => false,
         };
@@ -195,6 +203,11 @@ fn is_shown(c: char) -> bool {
     c.is_alphanumeric() || c.is_whitespace() || !plain(c.encode_utf8(&mut [0; 4])).is_empty()
 }
 
+/// Returns true for a letter that is a capital or not. Georgian has capitals for headings only.
+fn has_case(c: char) -> bool {
+    (c.is_lowercase() || c.is_uppercase()) && !matches!(c, '\u{10d0}'..='\u{10ff}')
+}
+
 fn is_hangul(c: char) -> bool {
     Class::of(c) == Class::Hangul
 }
@@ -204,12 +217,36 @@ const fn is_mark(c: char) -> bool {
     matches!(c, '\u{e31}' | '\u{e34}'..='\u{e3a}' | '\u{e47}'..='\u{e4e}' | '\u{300}'..='\u{36f}')
 }
 
-/// Returns true if a found name is no part of a longer word.
+/// Returns true for a mark between words or around them, and false for any other sign.
+const fn is_punctuation(c: char) -> bool {
+    c.is_ascii_punctuation()
+        || matches!(
+            c,
+            '\u{a1}' | '\u{ab}' | '\u{b7}' | '\u{bb}' | '\u{bf}' | '\u{589}' | '\u{5be}'
+                | '\u{60c}' | '\u{61b}' | '\u{61f}' | '\u{6d4}' | '\u{964}'..='\u{965}'
+                | '\u{104a}'..='\u{104b}' | '\u{17d4}'..='\u{17d5}' | '\u{2016}'..='\u{2027}'
+                | '\u{2039}'..='\u{203a}' | '\u{3001}'..='\u{3003}' | '\u{3008}'..='\u{3011}'
+                | '\u{3014}'..='\u{301f}' | '\u{30fb}'
+        )
+}
+
+/// Returns true if a found name is no part of a longer word, or of a row of signs.
 fn stands_alone(text: &Plain, range: &Range<usize>) -> bool {
     let chars = &text.chars[range.clone()];
     let (Some(first), Some(last)) = (chars.first(), chars.last()) else { return false };
     let (before, after) = (text.before(range.start), text.at(range.end));
     let is_short = chars.len() == 1 || chars.len() == 2 && chars.iter().all(|c| is_thai(*c));
+    if !chars.iter().any(|c| c.is_alphanumeric()) {
+        // `♡♡♡` names nobody, and no full stop behind a bracket does.
+        let joins = |own: char, next: char| {
+            if next.is_alphanumeric() || is_mark(next) {
+                return is_short;
+            }
+            !next.is_whitespace() && (is_punctuation(own) || !is_punctuation(next))
+        };
+        return !before.is_some_and(|next| joins(*first, next))
+            && !after.is_some_and(|next| joins(*last, next));
+    }
     // `Ann2000` is Ann's, and `B2` nobody's.
     let parts =
         |own: char, next: char| chars.len() >= WORD && own.is_numeric() != next.is_numeric();

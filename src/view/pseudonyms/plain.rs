@@ -6,6 +6,8 @@ use std::ops::Range;
 use chatkeep_index::fold::search::SearchText;
 use chatkeep_index::script::Class;
 
+use super::digits::ascii_digit;
+
 /// Mark that encloses a character as a key.
 const KEYCAP: char = '\u{20e3}';
 /// Mark that chooses the form of an emoji.
@@ -90,19 +92,9 @@ pub(super) fn plain(text: &str) -> String {
 
 fn plain_char(c: char) -> char {
     match c {
-        // Digits of Thai, Lao, Arabic and Devanagari.
-        '\u{e50}'..='\u{e59}' => shifted(c, 0xe50 - 0x30),
-        '\u{ed0}'..='\u{ed9}' => shifted(c, 0xed0 - 0x30),
-        '\u{660}'..='\u{669}' => shifted(c, 0x660 - 0x30),
-        '\u{6f0}'..='\u{6f9}' => shifted(c, 0x6f0 - 0x30),
-        '\u{966}'..='\u{96f}' => shifted(c, 0x966 - 0x30),
         '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
-        other => other,
+        other => ascii_digit(other),
     }
-}
-
-fn shifted(c: char, by: u32) -> char {
-    char::from_u32(u32::from(c) - by).unwrap_or(c)
 }
 
 /// Returns true for a letter or digit of a script whose words nothing grows onto.

@@ -45,7 +45,7 @@ pub(super) fn mask(
     cover.add(links.chain(mentioned(text, mentions, name)).chain(ids));
     cover.add_rests(mails(&plain));
     cover.add(accounts(&plain).into_iter().chain(numbers(&plain)).map(by_chars));
-    cover.add_rests(names.find(&plain));
+    cover.add_names(names.find(&plain));
     cover.parts.sort_by_key(|(range, ..)| range.start);
     assembled(text, cover.parts)
 }
@@ -74,13 +74,27 @@ impl<'t> Cover<'t> {
         }
     }
 
+    /// Adds names. The signs of one tell as well as its letters, and some have nothing else.
+    fn add_names(&mut self, names: Vec<(Range<usize>, String)>) {
+        for (range, stand_in) in names {
+            let is_whole = !self.taken[range.clone()].contains(&true);
+            let rests = if is_whole { vec![range] } else { free(self.plain, &self.taken, range) };
+            self.add_free(rests, &stand_in);
+        }
+    }
+
     /// Adds what is not taken of some parts: beside a number, the rest of a name still tells.
     fn add_rests(&mut self, parts: Vec<(Range<usize>, String)>) {
         for (range, stand_in) in parts {
-            for rest in free(self.plain, &self.taken, range) {
-                self.taken[rest.clone()].fill(true);
-                self.parts.push((self.plain.original(&rest), stand_in.clone(), None));
-            }
+            let rests = free(self.plain, &self.taken, range);
+            self.add_free(rests, &stand_in);
+        }
+    }
+
+    fn add_free(&mut self, ranges: Vec<Range<usize>>, stand_in: &str) {
+        for range in ranges {
+            self.taken[range.clone()].fill(true);
+            self.parts.push((self.plain.original(&range), stand_in.to_owned(), None));
         }
     }
 }

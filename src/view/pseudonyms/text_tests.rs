@@ -104,6 +104,16 @@ fn numbers_and_addresses_are_replaced() {
 }
 
 #[test]
+fn digits_of_every_script_are_digits() {
+    // Thai, Lao, Devanagari, Myanmar, Khmer, Bengali, Tamil and Adlam.
+    for zero in ['๐', '໐', '०', '၀', '០', '০', '௦', '\u{1e950}'] {
+        let digit = |c: char| char::from_u32(u32::from(zero) + c.to_digit(10).unwrap()).unwrap();
+        let number: String = "0912345678".chars().map(digit).collect();
+        assert_eq!(masked(&format!("call {number}")), "call [phone]");
+    }
+}
+
+#[test]
 fn links_keep_what_is_readable() {
     for (text, expected) in [
         ("see https://example.com/docs/how-to-cook.", "see https://example.com/docs/how-to-cook."),

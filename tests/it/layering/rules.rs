@@ -182,11 +182,15 @@ pub(super) const STORE_METHODS: [&str; 2] = ["clone", "close"];
 /// Modules above the services that may name a handle and use a store, each with its reason. Those
 /// of a crate in `src/` begin with the name of its folder.
 pub(super) const HANDLE_USERS: &[(&str, &str)] = &[
+    ("api::tests", "they open the services that they ask, and fill them"),
     ("app", "it opens them"),
     ("cli::context", "commands open them, too"),
     ("cli::doctor", "it compares what is in each of them"),
+    ("console::tests", "as those of the API"),
     ("demo", "it stores sample histories, and looks whether what the emulator sent is stored"),
     ("http::rate_limit", "processes tell each other over the bus what they granted"),
+    ("mcp::tests", "as those of the API"),
+    ("oauth::tests", "as those of the API"),
     ("ops", "it asks whether they can be reached"),
 ];
 
@@ -340,7 +344,22 @@ pub(super) const CRATES: &[(&str, &[&str])] = &[
 ];
 
 /// Crates of the workspace that others may use in their tests alone.
-pub(super) const TEST_CRATES: &[(&str, &str)] = &[("chatkeep-workers", "chatkeep-emulator")];
+pub(super) const TEST_CRATES: &[(&str, &str)] = &[
+    ("chatkeep-api", "chatkeep-blobs"),
+    ("chatkeep-api", "chatkeep-bus"),
+    ("chatkeep-api", "chatkeep-index"),
+    ("chatkeep-api", "chatkeep-platform"),
+    ("chatkeep-api", "chatkeep-workers"),
+    ("chatkeep-console", "chatkeep-blobs"),
+    ("chatkeep-console", "chatkeep-bus"),
+    ("chatkeep-console", "chatkeep-platform"),
+    ("chatkeep-console", "chatkeep-workers"),
+    ("chatkeep-mcp", "chatkeep-blobs"),
+    ("chatkeep-mcp", "chatkeep-bus"),
+    ("chatkeep-mcp", "chatkeep-platform"),
+    ("chatkeep-mcp", "chatkeep-workers"),
+    ("chatkeep-workers", "chatkeep-emulator"),
+];
 
 /// Public functions of libraries whose futures cannot be boxed: the compiler does not see that they
 /// are `Send` ("not general enough").

@@ -389,7 +389,8 @@ async fn a_token_request_may_leave_out_the_address_of_the_code() {
     for (back, status) in [
         (None, StatusCode::OK),
         (Some("http://127.0.0.1:33418/other"), StatusCode::BAD_REQUEST),
-        (Some(""), StatusCode::BAD_REQUEST),
+        // RFC 6749, section 3.2: as if it were left out.
+        (Some(""), StatusCode::OK),
     ] {
         let page = scene.page(&scene.asking(&client, &[])).await;
         let sent = scene.decide(&page, "allow").await.location().unwrap();

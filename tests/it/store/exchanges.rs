@@ -18,6 +18,8 @@ on_both!(
     what_the_bot_says_is_not_received,
     bots_are_known_by_what_they_said,
     what_is_not_kept_is_told_once_without_content,
+    what_is_unsent_before_it_is_told_is_never_told,
+    what_was_unsent_is_not_told_again_when_the_log_has_forgotten_it,
     an_erasure_is_told_of_what_was_not_kept,
     an_answer_is_told_after_its_question,
     a_welcome_is_told_after_who_joined,
@@ -115,6 +117,42 @@ async fn what_is_not_kept_is_told_once_without_content(fixture: Fixture) {
     assert_eq!(fixture.value(secret).await, "0");
     let stored = "SELECT COUNT(*) FROM messages WHERE content IS NOT NULL OR sent_at IS NOT NULL";
     assert_eq!(fixture.value(&format!("{stored} AND NOT skipped")).await, "0", "nothing to find");
+}
+
+async fn what_is_unsent_before_it_is_told_is_never_told(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    // The unsend comes first, in one batch with its message, and after the message in one batch.
+    fixture.keep(&[unsent("C1", "a", 14)], 15).await;
+    fixture.keep(&[said("C1", "a", 10, "secret")], 16).await;
+    fixture.keep(&[unsent("C1", "b", 14), said("C1", "b", 10, "secret")], 17).await;
+    fixture.keep(&[said("C1", "c", 10, "secret"), unsent("C1", "c", 14)], 18).await;
+    // The same where the quota is used up.
+    fixture.subscribe("C1", "U1", 20).await;
+    fixture.preload("C1", "U1", Plan::Free.quota()).await;
+    fixture.keep(&[unsent("C1", "d", 24), said("C1", "d", 21, "secret")], 25).await;
+    let again: Vec<_> = ["a", "b", "c", "d"].map(|id| said("C1", id, 10, "secret")).into();
+    fixture.keep(&again, 26).await;
+    let seen = all(&fixture, &["C1"]).await;
+    assert!(told(&seen).iter().all(|(kind, ..)| *kind == "backup.paused"), "{seen:?}");
+    // Of one that was told, the unsend is told as well, also with the message once more.
+    fixture.keep(&[said("C1", "e", 27, "secret")], 28).await;
+    fixture.keep(&[said("C1", "e", 27, "secret"), unsent("C1", "e", 29)], 30).await;
+    let seen = all(&fixture, &["C1"]).await;
+    assert_eq!(told(&seen).last(), Some(&("message.unsent", 29, "e")));
+    let named = "SELECT COUNT(*) FROM outbox_events WHERE unstored LIKE '%U1%'";
+    assert_eq!(fixture.value(named).await, "0", "nobody is named any more");
+}
+
+async fn what_was_unsent_is_not_told_again_when_the_log_has_forgotten_it(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    let batch = [said("C1", "a", 10, "secret"), said("C1", "b", 11, "secret")];
+    fixture.keep(&batch, 12).await;
+    fixture.keep(&[unsent("C1", "a", 14)], 15).await;
+    while fixture.store.outbox().purge_outbox_events(at(20)).await.unwrap() > 0 {}
+    fixture.keep(&batch, 30).await;
+    // Of the other nobody knows any more that it was told.
+    let seen = all(&fixture, &["C1"]).await;
+    assert_eq!(told(&seen), [("message.received", 11, "b")]);
 }
 
 async fn an_erasure_is_told_of_what_was_not_kept(fixture: Fixture) {

@@ -254,8 +254,16 @@ async fn an_import_that_was_undone_adds_nothing_more(fixture: Fixture) {
     let take = async |id| {
         store.imports().import(import, &"C1".into(), &[message(id, 11, 100)], at(30)).await
     };
+    let active = async || store.imports().import_record(import).await.unwrap().unwrap().active_at;
+    assert_eq!(active().await, None);
     assert_eq!(take("a").await.unwrap(), ImportOutcome::Done(counts(1, 0, 0)));
+    assert_eq!(active().await, Some(at(30)));
+    // Also a part that has nothing new tells that it goes on.
+    let known = [message("a", 11, 100)];
+    let again = store.imports().import(import, &"C1".into(), &known, at(35)).await.unwrap();
+    assert_eq!((again, active().await), (ImportOutcome::Done(counts(0, 1, 0)), Some(at(35))));
     undo(&fixture, import).await;
+    assert_eq!(active().await, Some(at(90)));
     assert_eq!(take("b").await.unwrap(), ImportOutcome::Undone);
     assert_eq!(fixture.counters("C1").await, (0, 0));
 }
@@ -281,7 +289,7 @@ async fn files_of_an_import_go_with_it(fixture: Fixture) {
     fixture.store.media().store_imported_media(files, at_message, &media, at(32)).await.unwrap();
     assert_eq!(fixture.counters("C1").await, (1_016, 1));
     let record = fixture.store.imports().import_record(files).await.unwrap().unwrap();
-    assert_eq!((record.messages, record.files), (0, 1));
+    assert_eq!((record.messages, record.files, record.active_at), (0, 1, Some(at(32))));
 
     assert_eq!(undo(&fixture, files).await, (Vec::new(), 1_000));
     assert_eq!((fixture.counters("C1").await, fixture.used("U1").await), ((16, 1), 16));

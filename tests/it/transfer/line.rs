@@ -285,6 +285,8 @@ async fn an_import_is_undone_by_its_number(parts: Parts) {
     let listed = home.run(&["import", "list"]).await.succeeded().stdout;
     assert_eq!(listed.lines().count(), 2, "{listed}");
     assert!(listed.contains("zh.txt") && listed.contains("Asia/Taipei"), "{listed}");
+    let listed = home.run(&["import", "list", "--json"]).await.succeeded().stdout;
+    assert!(listed.contains(r#""state":"done""#), "{listed}");
 
     let store = home.store().await;
     let named = async || {

@@ -19,7 +19,7 @@ const MESSAGES: u32 = 50;
 /// People who join a channel.
 #[derive(Clone, Debug, Default)]
 pub struct Newcomers {
-    /// Names of those whose names are known.
+    /// Names of those whose names are known; a blank one counts as one of the others.
     pub names: Vec<String>,
     /// `true` if there are others.
     pub others: bool,
@@ -85,9 +85,11 @@ impl Assistants {
         group: Option<String>,
         channel: &ChannelRef,
     ) -> Result<String, StoreError> {
-        let Newcomers { mut names, others } = newcomers;
+        let Newcomers { names: known, others } = newcomers;
+        let count = known.len();
+        let mut names: Vec<_> = known.into_iter().filter_map(non_blank).collect();
         let group = group.and_then(non_blank);
-        let unknown = names.is_empty() || others;
+        let unknown = others || names.is_empty() || names.len() < count;
         let language = if unknown || group.is_none() {
             self.language(compiled, template, group.as_deref(), channel).await?
         } else {
@@ -140,10 +142,11 @@ fn non_blank(name: String) -> Option<String> {
     (!is_blank(&name)).then_some(name)
 }
 
-/// Returns the new members' names; those that the platform does not name are left out.
+/// Returns the new members' names, which may be blank; those that the platform does not name are
+/// left out.
 async fn names(directory: &Directory, channel: &ChannelRef, users: &[&UserId]) -> Vec<String> {
     let asked = users.iter().map(|user| directory.profile(channel, user));
     let answers = futures_util::future::join_all(asked).await;
-    let names = answers.into_iter().filter_map(|answer| answer.ok().flatten());
-    names.filter_map(|profile| non_blank(profile.display_name)).collect()
+    let profiles = answers.into_iter().filter_map(|answer| answer.ok().flatten());
+    profiles.map(|profile| profile.display_name).collect()
 }

@@ -6,15 +6,16 @@
 
 use std::collections::HashSet;
 
+use chatkeep_core::sqlite::{EMPTY_WAL, WAIT_FOR_NONE, WAIT_FOR_OTHERS};
 use chatkeep_core::time::Timestamp;
 use chatkeep_core::trace::TraceContext;
 use sqlx::sqlite::SqliteConnection;
-use sqlx::{AssertSqlSafe, Connection as _, query, query_scalar};
+use sqlx::{Connection as _, query, query_scalar};
 
 use super::dead;
 use super::housekeeping::DueCheckpoint;
 use super::ops::{Group, RoutedMessage};
-use super::schema::{BUSY_TIMEOUT, stream_code};
+use super::schema::stream_code;
 use super::state::Changes;
 use crate::Stream;
 
@@ -23,9 +24,6 @@ const ID_PURGE_BATCH: i64 = 500;
 
 /// Number of free pages that stay for reuse; beyond them the file shrinks.
 const SPARE_PAGES: i64 = 4096;
-
-/// Checkpoint that empties the write-ahead log. The first column of its row is 1 if it could not.
-const EMPTY_WAL: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 
 /// Result of a transaction.
 #[derive(Debug, Default)]
@@ -247,10 +245,9 @@ pub(super) async fn checkpoint_wal(
     };
     query(free).execute(&mut *conn).await?;
     // A reader may take long, and all publishers would wait for it.
-    query("PRAGMA busy_timeout = 0").execute(&mut *conn).await?;
+    query(WAIT_FOR_NONE).execute(&mut *conn).await?;
     // Its row tells whether somebody was in the way; only other obstacles are errors.
     let busy: Result<i64, _> = query_scalar(EMPTY_WAL).fetch_one(&mut *conn).await;
-    let wait = format!("PRAGMA busy_timeout = {}", BUSY_TIMEOUT.as_millis());
-    query(AssertSqlSafe(wait)).execute(conn).await?;
+    query(WAIT_FOR_OTHERS).execute(conn).await?;
     Ok(busy? == 0)
 }

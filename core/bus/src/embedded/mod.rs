@@ -302,3 +302,6 @@ impl Inner {
 fn closed() -> BusError {
     BusError::Unavailable("the bus is closed".into())
 }
+
+#[cfg(test)]
+mod model_tests;

@@ -298,3 +298,7 @@ impl Position {
         self.postponed.restore_unsaved(saved.postponed);
     }
 }
+
+#[cfg(test)]
+#[path = "position_edge_tests.rs"]
+mod edge_tests;

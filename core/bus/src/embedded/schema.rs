@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use chatkeep_core::sqlite::BUSY_TIMEOUT;
 use sqlx::sqlite::{
     SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
     SqlitePoolOptions, SqliteSynchronous,
@@ -94,9 +95,6 @@ pub(super) fn stream_of(code: i64) -> Option<Stream> {
 pub(super) fn file(folder: &Path) -> PathBuf {
     folder.join("bus.db")
 }
-
-/// Time that a statement waits for other processes that use the file.
-pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) fn options(folder: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()

@@ -141,6 +141,10 @@ fn decode(text: &str) -> Result<String, BusError> {
 }
 
 #[cfg(test)]
+#[path = "connect_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

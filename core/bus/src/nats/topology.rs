@@ -262,3 +262,7 @@ fn is_taken(error: &async_nats::jetstream::context::CreateStreamError) -> bool {
         CreateStreamErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NAME_EXIST
     )
 }
+
+#[cfg(test)]
+#[path = "topology_edge_tests.rs"]
+mod edge_tests;

@@ -290,3 +290,7 @@ impl Platform for LineClient {
         5_000
     }
 }
+
+#[cfg(test)]
+#[path = "client_edge_tests.rs"]
+mod edge_tests;

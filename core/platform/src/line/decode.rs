@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 
 use super::lenient::{Fields, time_of};
 use super::message::message_of;
+use super::object::{Object, object, objects};
 use super::source::{Chat, Source};
 use super::storable::storable;
 use crate::DecodeError;
@@ -28,11 +29,15 @@ struct LineEvent<'a> {
     reply_token: Option<UntrustedId>,
     #[serde(borrow)]
     delivery_context: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "object")]
     source: Option<Source>,
     #[serde(borrow)]
     message: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "object")]
     unsend: Option<Unsend>,
+    #[serde(default, deserialize_with = "object")]
     joined: Option<Members>,
+    #[serde(default, deserialize_with = "object")]
     left: Option<Members>,
 }
 
@@ -44,7 +49,7 @@ struct Unsend {
 
 #[derive(Deserialize)]
 struct Members {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "objects")]
     members: Vec<Source>,
 }
 
@@ -60,8 +65,8 @@ impl Members {
 /// Decodes an envelope into an event.
 pub(crate) fn decode(envelope: Envelope) -> Result<Event, DecodeError> {
     let raw = mended(envelope.raw)?;
-    let line = match serde_json::from_str::<LineEvent<'_>>(raw.get()) {
-        Ok(line) => line,
+    let line = match serde_json::from_str::<Object<LineEvent<'_>>>(raw.get()) {
+        Ok(Object(line)) => line,
         Err(error) => odd_event(raw.get()).ok_or(error)?,
     };
     let channel = line.source.as_ref().map(channel_of).transpose()?.flatten();
@@ -160,6 +165,14 @@ fn users(list: &Members) -> Vec<UserId> {
     let ids = list.members.iter().filter_map(|member| member.user.clone());
     ids.filter_map(|id| id.checked().ok()).collect()
 }
+
+#[cfg(test)]
+#[path = "decode_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
+#[path = "list_edge_tests.rs"]
+mod list_edge_tests;
 
 #[cfg(test)]
 #[path = "decode_tests.rs"]

@@ -11,6 +11,7 @@ use chatkeep_core::text::prefix;
 use serde::Deserialize;
 
 use super::lenient::Fields;
+use super::object::{Object, object, objects};
 use crate::DecodeError;
 
 /// Maximum length of a file name, in characters: four times the limit of file systems.
@@ -23,14 +24,17 @@ struct LineMessage {
     #[serde(rename = "type", default)]
     kind: String,
     text: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "objects")]
     emojis: Vec<Emoji>,
+    #[serde(default, deserialize_with = "object")]
     mention: Option<LineMention>,
     quoted_message_id: Option<UntrustedId>,
+    #[serde(default, deserialize_with = "object")]
     content_provider: Option<Provider>,
     duration: Option<i64>,
     file_name: Option<String>,
     file_size: Option<i64>,
+    #[serde(default, deserialize_with = "object")]
     image_set: Option<ImageSet>,
     title: Option<String>,
     address: Option<String>,
@@ -45,7 +49,7 @@ struct LineMessage {
 
 #[derive(Deserialize)]
 struct LineMention {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "objects")]
     mentionees: Vec<Mentionee>,
 }
 
@@ -72,7 +76,7 @@ impl LineMessage {
     /// Reads a message; `None` if it is none, or names no id.
     fn of(json: &str) -> Option<Self> {
         // At once: that is the quick way, and nearly every message is as expected.
-        let whole = serde_json::from_str(json).ok();
+        let whole = serde_json::from_str(json).ok().map(|Object(message)| message);
         whole.or_else(|| Self::by_field(&Fields::of(json)?))
     }
 
@@ -82,7 +86,7 @@ impl LineMessage {
             id: fields.id("id")?,
             kind: fields.get("type").unwrap_or_default(),
             text: fields.get("text"),
-            emojis: fields.list("emojis").unwrap_or_default(),
+            emojis: emojis(fields),
             mention: mention.map(|mention| LineMention::by_field(&mention)),
             quoted_message_id: fields.id("quotedMessageId"),
             content_provider: provider.map(|provider| Provider::by_field(&provider)),
@@ -129,6 +133,12 @@ impl Provider {
             preview_image_url: fields.get("previewImageUrl"),
         }
     }
+}
+
+/// Reads emoji, each by itself.
+fn emojis(fields: &Fields<'_>) -> Vec<Emoji> {
+    let emojis: Vec<Object<Emoji>> = fields.list("emojis").unwrap_or_default();
+    emojis.into_iter().map(|Object(emoji)| emoji).collect()
 }
 
 /// Reads a set of pictures by field; `None` if it has no id, which is what pictures share.

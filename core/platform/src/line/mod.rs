@@ -7,6 +7,7 @@ mod endpoint;
 mod inbound;
 mod lenient;
 mod message;
+mod object;
 mod origin;
 mod picture;
 mod refusal;

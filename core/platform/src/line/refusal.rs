@@ -80,6 +80,10 @@ pub(super) fn explanation(reason: &str, detail: &str) -> String {
 }
 
 #[cfg(test)]
+#[path = "refusal_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

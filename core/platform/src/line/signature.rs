@@ -62,6 +62,10 @@ fn decode(signature: &str) -> Option<[u8; 32]> {
 }
 
 #[cfg(test)]
+#[path = "signature_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 use super::lenient::Fields;
+use super::object::{Object, object};
 use super::source::Source;
 use super::storable::storable;
 
@@ -39,6 +40,7 @@ pub struct WebhookError(#[from] serde_json::Error);
 #[serde(rename_all = "camelCase", default)]
 struct Head {
     webhook_event_id: Option<UntrustedId>,
+    #[serde(deserialize_with = "object")]
     source: Option<Source>,
 }
 
@@ -52,7 +54,8 @@ impl Head {
             let webhook_event_id = fields.get("webhookEventId");
             Some(Self { webhook_event_id, source: Source::of(&fields) })
         };
-        serde_json::from_str(event).ok().or_else(each).unwrap_or_default()
+        let whole = serde_json::from_str(event).ok().map(|Object(head)| head);
+        whole.or_else(each).unwrap_or_default()
     }
 }
 
@@ -62,11 +65,7 @@ impl<'a> WebhookBody<'a> {
     /// # Errors
     /// Fails when it is not JSON with a list of events, or the list is longer than LINE could send.
     pub fn parse(body: &'a [u8]) -> Result<Self, WebhookError> {
-        // serde would read a list as the fields of the struct in order; LINE sends an object.
-        if body.trim_ascii_start().first() != Some(&b'{') {
-            return Err(WebhookError(serde::de::Error::custom("not a JSON object")));
-        }
-        let webhook: Self = serde_json::from_slice(body)?;
+        let Object(webhook): Object<Self> = serde_json::from_slice(body)?;
         if webhook.events.len() > FEW_EVENTS.max(body.len() / LEAST_BYTES) {
             return Err(WebhookError(serde::de::Error::custom("too many events")));
         }
@@ -81,25 +80,14 @@ impl<'a> WebhookBody<'a> {
 
     /// Returns the events as envelopes for the bus, each once.
     pub fn envelopes(&self, bot: &str, received_at: Timestamp) -> Vec<Envelope> {
-        let mut seen: HashMap<EventId, &RawValue> = HashMap::with_capacity(self.events.len());
+        let seen = HashMap::with_capacity(self.events.len());
+        let mut ids = Ids { seen, ..Ids::default() };
         let envelope = |raw: &'a RawValue| {
             // An event whose head cannot be parsed is still stored.
             let head = Head::of(raw.get());
-            let has_own_id = head.webhook_event_id.is_some();
-            let mut id = event_id(head.webhook_event_id, raw);
-            if let Some(other) = seen.get(&id) {
-                if has_own_id && is_repeated(other, raw) {
-                    return None;
-                }
-                // Two events of one body with one id are two events; some senders do that.
-                id = EventId::new(format!("{id}:{}", digest(raw)));
-            }
-            if seen.insert(id.clone(), raw).is_some() && has_own_id {
-                return None;
-            }
             Some(Envelope {
                 v: Envelope::VERSION,
-                id,
+                id: ids.next(head.webhook_event_id, raw)?,
                 platform: PlatformKind::Line,
                 bot: bot.to_owned(),
                 // Invalid ids are left to the workers to refuse.
@@ -109,6 +97,42 @@ impl<'a> WebhookBody<'a> {
             })
         };
         self.events.iter().copied().filter_map(envelope).collect()
+    }
+}
+
+/// Ids of the events of one body.
+#[derive(Default)]
+struct Ids<'a> {
+    /// First event under each id.
+    seen: HashMap<EventId, &'a RawValue>,
+    /// Number of events without an id of their own that have the same bytes, by their digest.
+    copies: HashMap<EventId, usize>,
+}
+
+impl<'a> Ids<'a> {
+    /// Returns the id of the next event; `None` for one that the body repeats.
+    fn next(&mut self, own: Option<UntrustedId>, raw: &'a RawValue) -> Option<EventId> {
+        let has_own_id = own.is_some();
+        let mut id = event_id(own, raw);
+        if !has_own_id {
+            // Nothing tells whether they are one: each is an event, in the order of the body.
+            let copies = self.copies.entry(id.clone()).or_default();
+            *copies += 1;
+            if *copies > 1 {
+                id = EventId::new(format!("{id}:{copies}"));
+            }
+        }
+        if let Some(other) = self.seen.get(&id) {
+            if has_own_id && is_repeated(other, raw) {
+                return None;
+            }
+            // Two events of one body with one id are two events; some senders do that.
+            id = EventId::new(format!("{id}:{}", digest(raw)));
+        }
+        if self.seen.insert(id.clone(), raw).is_some() && has_own_id {
+            return None;
+        }
+        Some(id)
     }
 }
 
@@ -139,6 +163,10 @@ fn digest(raw: &RawValue) -> String {
     let hash = Sha256::digest(raw.get().as_bytes());
     hex::encode(&hash[..16])
 }
+
+#[cfg(test)]
+#[path = "webhook_edge_tests.rs"]
+mod edge_tests;
 
 #[cfg(test)]
 mod tests {

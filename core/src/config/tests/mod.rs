@@ -2,8 +2,11 @@
 
 mod defaults;
 mod errors;
+mod forms;
+mod hints;
 mod inspect;
 mod line;
+mod round_trip;
 mod secrets;
 mod sources;
 mod values;

@@ -195,3 +195,7 @@ pub(crate) async fn count_answers(
     }
     save_activity(tx, std::iter::once((channel, &delta))).await
 }
+
+#[cfg(test)]
+#[path = "delta_edge_tests.rs"]
+mod edge_tests;

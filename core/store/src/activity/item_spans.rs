@@ -94,6 +94,10 @@ fn divided((from, to): (i64, i64), length: i64) -> (Span, Vec<Span>) {
 }
 
 #[cfg(test)]
+#[path = "item_spans_edge_tests.rs"]
+mod edge_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -246,7 +246,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Queues the event of a received, unstored message, and notes that it is missing.
+    /// Queues the event of a received, unstored message, and notes that it is missing. The log
+    /// takes no second event of it while it has the first one.
     fn record_unstored(
         &mut self,
         nth: usize,
@@ -279,6 +280,7 @@ impl Batch {
 
     pub(super) async fn save(&mut self, tx: &mut Tx, now: Timestamp) -> Result<(), StoreError> {
         self.forget_strays();
+        self.forget_unsent();
         self.save_messages(tx).await?;
         count_opted_out(tx, &self.opted_out).await?;
         begin_gaps(tx, &self.unsubscribed).await?;
@@ -336,6 +338,16 @@ impl Batch {
                 && states.get(key).is_some_and(|state| state.unsent_at.is_none())
         };
         self.changed.retain(|key| !is_stray(key));
+    }
+
+    /// Drops the events of received, unstored messages that are unsent by now, in this batch or
+    /// before: they would name the sender once more. Whoever knows of one is told of its unsend.
+    fn forget_unsent(&mut self) {
+        let states = &self.states;
+        self.events.retain(|event| {
+            event.unstored.is_none()
+                || states.get(&event.key).is_none_or(|state| state.unsent_at.is_none())
+        });
     }
 
     async fn save_messages(&self, tx: &mut Tx) -> Result<(), StoreError> {

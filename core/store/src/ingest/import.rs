@@ -67,6 +67,10 @@ impl ImportStore<'_> {
         let (imported, chosen) = charge(&mut ledger, channel, messages, &fates, now);
         let stored_at = ledger.storing_time(channel, now);
         add(&mut tx, import, channel, &chosen, stored_at).await?;
+        // Also of a part that has nothing new: it tells that the import goes on.
+        let count = i64::try_from(chosen.len()).unwrap_or(i64::MAX);
+        let counted = query(COUNT_MESSAGES).bind(import.number()).bind(count).bind(now.millis());
+        tx.execute(counted).await?;
         log_messages(&mut tx, chosen.iter().map(|message| (channel, &message.id)), now).await?;
         log_added(&mut tx, channel, &chosen, now).await?;
         save_ledger(&mut tx, &ledger, now).await?;
@@ -278,8 +282,6 @@ async fn add(
     let rows = messages.iter().map(|message| message.row(import, channel, stored_at));
     let rows = serde_json::to_string(&rows.collect::<Vec<_>>())?;
     tx.execute(query(ADD_MESSAGES).bind(&rows)).await?;
-    let count = i64::try_from(messages.len()).unwrap_or(i64::MAX);
-    tx.execute(query(COUNT_MESSAGES).bind(import.number()).bind(count)).await?;
     let senders: BTreeSet<_> = messages.iter().filter_map(|m| m.sender.as_ref()).collect();
     let senders: Vec<_> = senders.into_iter().map(|id| UserKey { u: id.as_str() }).collect();
     let senders = serde_json::to_string(&senders)?;

@@ -113,7 +113,7 @@ pub(super) const ADD_EXPIRED: &str = "
     ON CONFLICT (channel_id, message_id) DO NOTHING";
 
 pub(super) const COUNT_MESSAGES: &str = "
-    UPDATE imports SET messages = messages + $2 WHERE import_id = $1";
+    UPDATE imports SET messages = messages + $2, active_at = $3 WHERE import_id = $1";
 
 pub(super) const ADD_SENDERS: &str = "
     INSERT INTO imported_senders (channel_id, user_id)

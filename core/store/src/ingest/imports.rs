@@ -6,9 +6,11 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, MessageId};
+use chatkeep_core::named;
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +42,38 @@ pub struct NewImport<'a> {
     pub time_zone: Option<&'a str>,
 }
 
+/// Time without any progress after which an import, or its undoing, counts as interrupted. A part of
+/// one, such as a large file, takes much less. Files that are stored already are no progress.
+const GOES_ON: Duration = Duration::from_mins(30);
+
+/// State of an import.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImportState {
+    /// It adds messages.
+    Running,
+    /// It was interrupted: importing the file once more brings the rest.
+    Interrupted,
+    /// It ended.
+    Done,
+    /// What it added is being removed.
+    Undoing,
+    /// Its undoing was interrupted: undoing it once more removes the rest.
+    UndoInterrupted,
+    /// What it added is removed.
+    Undone,
+}
+
+named! {
+    pub ImportState {
+        Running = "running",
+        Interrupted = "interrupted",
+        Done = "done",
+        Undoing = "undoing",
+        UndoInterrupted = "undo_interrupted",
+        Undone = "undone",
+    }
+}
+
 /// Record of an import.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -66,6 +100,8 @@ pub struct ImportRecord {
     pub undone_at: Option<Timestamp>,
     /// End time of its undo; `None` while it runs, and when it was interrupted.
     pub undo_ended_at: Option<Timestamp>,
+    /// Time of its last progress, or that of its undo; `None` before the first.
+    pub active_at: Option<Timestamp>,
 }
 
 #[derive(sqlx_macros::FromRow)]
@@ -81,6 +117,7 @@ struct ImportRow {
     files: i64,
     undone_at: Option<i64>,
     undo_ended_at: Option<i64>,
+    active_at: Option<i64>,
 }
 
 const BEGIN: &str = "
@@ -92,13 +129,13 @@ const FORGET: &str = "
     DELETE FROM imports WHERE import_id = $1 AND messages = 0 AND files = 0";
 const LIST: &str = "
     SELECT import_id, channel_id, form, file_name, time_zone, started_at, ended_at, messages, files,
-           undone_at, undo_ended_at
+           undone_at, undo_ended_at, active_at
     FROM imports
     WHERE (CAST($1 AS TEXT) IS NULL OR channel_id = $1)
       AND (CAST($2 AS BIGINT) IS NULL OR import_id = $2)
     ORDER BY import_id DESC";
 const UNDO: &str = "
-    UPDATE imports SET undone_at = COALESCE(undone_at, $2) WHERE import_id = $1";
+    UPDATE imports SET undone_at = COALESCE(undone_at, $2), active_at = $2 WHERE import_id = $1";
 const UNDO_END: &str = "
     UPDATE imports SET undo_ended_at = COALESCE(undo_ended_at, $2) WHERE import_id = $1";
 const UNDONE: &str = "SELECT 1 FROM imports WHERE import_id = $1 AND undone_at IS NOT NULL";
@@ -267,6 +304,23 @@ pub(super) async fn is_undone(tx: &mut Tx, import: ImportId) -> Result<bool, Sto
     Ok(row.is_some())
 }
 
+impl ImportRecord {
+    /// Returns its state at `now`. A process that was killed cannot tell that its import ended, so
+    /// one that does not go on counts as interrupted.
+    pub fn state(&self, now: Timestamp) -> ImportState {
+        let active_at = self.active_at.max(self.undone_at).unwrap_or(self.started_at);
+        let goes_on = now.since(active_at) < GOES_ON;
+        match (self.undo_ended_at, self.undone_at, self.ended_at) {
+            (Some(_), ..) => ImportState::Undone,
+            (None, Some(_), _) if goes_on => ImportState::Undoing,
+            (None, Some(_), _) => ImportState::UndoInterrupted,
+            (None, None, Some(_)) => ImportState::Done,
+            (None, None, None) if goes_on => ImportState::Running,
+            (None, None, None) => ImportState::Interrupted,
+        }
+    }
+}
+
 impl ImportId {
     /// Creates the import id of that number.
     pub const fn new(number: i64) -> Self {
@@ -307,14 +361,50 @@ impl From<ImportRow> for ImportRecord {
             files: row.files,
             undone_at: row.undone_at.map(Timestamp::from_millis),
             undo_ended_at: row.undo_ended_at.map(Timestamp::from_millis),
+            active_at: row.active_at.map(Timestamp::from_millis),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::DROP_SENDERS;
+    use super::*;
     use crate::plan::plan;
+
+    #[test]
+    fn what_does_not_go_on_is_interrupted() {
+        let at = |minutes| Timestamp::default().plus(Duration::from_mins(minutes));
+        let begun = ImportRecord {
+            id: ImportId(1),
+            channel_id: "C1".into(),
+            form: "line".to_owned(),
+            file_name: "chat.txt".to_owned(),
+            time_zone: None,
+            started_at: at(0),
+            ended_at: None,
+            messages: 1,
+            files: 0,
+            undone_at: None,
+            undo_ended_at: None,
+            active_at: None,
+        };
+        let active = ImportRecord { active_at: Some(at(20)), ..begun.clone() };
+        let undoing = ImportRecord { undone_at: Some(at(60)), ..active.clone() };
+        for (import, minutes, state) in [
+            (&begun, 29, ImportState::Running),
+            (&begun, 30, ImportState::Interrupted),
+            (&active, 49, ImportState::Running),
+            (&active, 50, ImportState::Interrupted),
+            (&undoing, 89, ImportState::Undoing),
+            (&undoing, 90, ImportState::UndoInterrupted),
+        ] {
+            assert_eq!(import.state(at(minutes)), state, "{minutes}");
+        }
+        let done = ImportRecord { ended_at: Some(at(1)), ..begun };
+        assert_eq!(done.state(at(99)), ImportState::Done);
+        let undone = ImportRecord { undo_ended_at: Some(at(61)), ..undoing };
+        assert_eq!(undone.state(at(99)), ImportState::Undone);
+    }
 
     #[tokio::test]
     async fn senders_are_dropped_without_reading_the_messages_of_all_others() {

@@ -26,7 +26,7 @@ use async_recursion::async_recursion as boxed;
 pub(super) use gaps::{Skips, close_gaps, open_gap};
 pub use import_events::ImportedTimes;
 pub use imported::{ImportOutcome, Imported, ImportedMedia, ImportedMessage, ImportedPerson};
-pub use imports::{ImportId, ImportRecord, NewImport};
+pub use imports::{ImportId, ImportRecord, ImportState, NewImport};
 pub use removal::Removed;
 pub(super) use removal::{RemovalMode, bar_removed, remember_erased, remove, remove_some};
 pub(super) use sql::BulkKey;

@@ -306,3 +306,6 @@ impl TryFrom<KeyRow> for Key {
         })
     }
 }
+
+#[cfg(test)]
+mod edge_tests;

@@ -54,7 +54,8 @@ const STORED: &str = "
 
 const IMPORTED: &str = "
     UPDATE media SET import_id = $3 WHERE channel_id = $1 AND message_id = $2";
-const COUNT_IMPORTED: &str = "UPDATE imports SET files = files + 1 WHERE import_id = $1";
+const COUNT_IMPORTED: &str = "
+    UPDATE imports SET files = files + 1, active_at = $2 WHERE import_id = $1";
 
 /// File in its transaction.
 struct Storing<'a> {
@@ -106,7 +107,7 @@ impl MediaStore<'_> {
             let number = import.number();
             let (c, m) = (channel.as_str(), message.as_str());
             tx.execute(query(IMPORTED).bind(c).bind(m).bind(number)).await?;
-            tx.execute(query(COUNT_IMPORTED).bind(number)).await?;
+            tx.execute(query(COUNT_IMPORTED).bind(number).bind(now.millis())).await?;
         }
         tx.commit().await?;
         Ok(kept)

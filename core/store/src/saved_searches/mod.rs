@@ -7,6 +7,8 @@ mod forget;
 mod passed_over;
 mod reported;
 
+use std::collections::BTreeSet;
+
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, SavedSearchId, UserId};
 use chatkeep_core::time::Timestamp;
@@ -114,7 +116,8 @@ const ADD: &str = "
 /// Locks a search: a concurrent addition of hits waits, and an earlier one is seen.
 const LOCK_ONE: Sql = locking!(searches!("user_id = $1 AND saved_search_id = $2"));
 /// Another query, other channels, or the end of a pause: what was logged before is not reported. With
-/// another query or other channels the hits so far are of an earlier generation, too.
+/// another query or other channels the hits so far are of an earlier generation, too. The same
+/// channels have to come in the stored order.
 const CHANGE: &str = "
     UPDATE saved_searches SET
         since_tx = CASE WHEN query <> $4 OR COALESCE(channel_ids, '') <> COALESCE($5, '')
@@ -242,7 +245,6 @@ impl SavedSearchStore<'_> {
         change: SavedSearchChange<'s>,
         now: Timestamp,
     ) -> Result<SavedSearchChanged, StoreError> {
-        let channels = change.channels.map(channel_keys).transpose()?;
         let mut tx = self.store.db.begin().await?;
         let (user, id) = (known.user.as_str(), known.id.as_str());
         let row: Option<SearchRow> =
@@ -253,6 +255,12 @@ impl SavedSearchStore<'_> {
         if !present.is_set_as(known) {
             return Ok(SavedSearchChanged::Stale);
         }
+        let channels = if present.is_of(change.channels) {
+            present.channels.as_deref()
+        } else {
+            change.channels
+        };
+        let channels = channels.map(channel_keys).transpose()?;
         let since = now_in_log(&mut tx).await?;
         tx.execute(
             query(CHANGE)
@@ -293,6 +301,14 @@ impl SavedSearchStore<'_> {
 }
 
 impl SavedSearch {
+    /// Returns `true` if it searches these channels, in whatever order they are.
+    pub fn is_of(&self, channels: Option<&[ChannelId]>) -> bool {
+        fn set(channels: &[ChannelId]) -> BTreeSet<&ChannelId> {
+            channels.iter().collect()
+        }
+        self.channels.as_deref().map(set) == channels.map(set)
+    }
+
     /// Returns true if the properties that its owner sets are those of the other.
     fn is_set_as(&self, other: &Self) -> bool {
         self.name == other.name

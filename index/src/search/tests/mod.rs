@@ -2,14 +2,22 @@
 
 mod beginnings;
 mod channels;
+mod corpus;
+mod cursors;
 mod exclusions;
 mod folder;
+mod joins;
+mod marks;
 mod match_batch;
 mod order;
 mod pages;
 mod phrases;
+mod queries;
 mod related;
+mod scan;
 mod shared;
+mod stability;
+mod states;
 mod statistics;
 
 use std::fs;

@@ -1,13 +1,15 @@
 //! Overview of a chat's assistant: its switches, how it recognises questions, and its figures.
 
 mod choices;
+#[cfg(test)]
+mod tests;
 
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode, Strictness};
 use chatkeep_core::reply::ReplyFailureReason;
-use chatkeep_i18n::{Language, Value};
+use chatkeep_i18n::{Language, Value, grouped};
 use chatkeep_services::access::{Admin, ReadMessages, WriteAssistant};
 use chatkeep_services::assistant::{
     AssistantChange, AssistantFigures, AssistantSettings, QaChange, SettingsAccess, TriggerChange,
@@ -162,7 +164,7 @@ async fn shown(
 fn cards(figures: &AssistantFigures, channel: &str, language: Language) -> Vec<Card> {
     let card = |path: &str, number: Option<i64>, label| Card {
         href: format!("{channel}/assistant/{path}"),
-        number: number.map_or_else(|| "–".to_owned(), |number| number.to_string()),
+        number: number.map_or_else(|| "–".to_owned(), grouped),
         label: language.text(label),
     };
     let unanswered = figures.unanswered.map(|count| i64::try_from(count).unwrap_or(i64::MAX));

@@ -1,6 +1,8 @@
 //! Comparison: what another mode, or an edited rule, would have answered to what was said.
 
 mod query;
+#[cfg(test)]
+mod tests;
 mod view;
 
 use askama::Template;

@@ -1,7 +1,7 @@
 //! Result of a comparison as the page shows it.
 
 use chatkeep_core::id::MessageId;
-use chatkeep_i18n::Value;
+use chatkeep_i18n::{Value, grouped};
 use chatkeep_services::assistant::{
     AssistantSettings, ComparedAnswer, ComparedMessage, Comparison, Difference, HistoryAccess,
 };
@@ -141,7 +141,7 @@ impl View<'_> {
             let current = show == Some(name);
             Tile {
                 href: self.query.address(self.page, (!current).then_some(name), 0),
-                number: found.count(difference).to_string(),
+                number: grouped(i64::try_from(found.count(difference)).unwrap_or(i64::MAX)),
                 label: self.dates.language.text(key),
                 current,
             }

@@ -7,6 +7,7 @@ use crate::gap::GapRows;
 use crate::interpreted::Interpreted;
 use crate::message_row::MessageRow;
 use crate::result_builder::people_line;
+use crate::shown_id::shown_id;
 
 /// Formats an overview.
 pub(super) fn of(output: &OverviewOutput, gaps: &GapRows) -> String {
@@ -46,11 +47,13 @@ fn lists(output: &OverviewOutput) -> String {
         &output.totals;
     let messages = |rows: &[MessageRow]| rows.iter().map(MessageRow::line).collect::<Vec<_>>();
     let host = |row: &HostRow| {
-        let HostRow { host, messages, id, url, time, .. } = row;
-        format!("{host}: {messages}, first {time} {}", url.as_deref().unwrap_or(id))
+        let HostRow { host, messages, id, url, time, channel, from } = row;
+        let (channel, from) = (key(channel.as_deref()), key(from.as_deref()));
+        let link = url.clone().unwrap_or_else(|| format!("id {}", shown_id(id)));
+        format!("{host}: {messages}, first {time}{channel}{from} {link}")
     };
     let move_line = |row: &MoveRow| {
-        let channel = row.channel.as_deref().map(|key| format!(" {key}")).unwrap_or_default();
+        let channel = key(row.channel.as_deref());
         format!("{}{channel} {}", row.time, row.person)
     };
     let moves = |rows: &[MoveRow]| rows.iter().map(move_line).collect::<Vec<_>>();
@@ -76,6 +79,11 @@ fn lists(output: &OverviewOutput) -> String {
         list(&format!("Unsent, {unsent}"), &messages(&output.unsent)),
     ]
     .concat()
+}
+
+/// Formats a short name behind what a row begins with; nothing without one.
+fn key(name: Option<&str>) -> String {
+    name.map(|name| format!(" {name}")).unwrap_or_default()
 }
 
 /// Formats what was not counted.
