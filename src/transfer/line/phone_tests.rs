@@ -1,5 +1,6 @@
 //! Tests of whole texts from phones: whatever people write, in every language of the app.
 
+use chrono::Datelike as _;
 use proptest::prelude::*;
 
 use super::sample_tests::{AppForm, PHONES, SpokenLine, chat, read_as, spoken};
@@ -87,8 +88,10 @@ proptest! {
         for form in &PHONES {
             let survey = survey(&form.write(&chat, with_tabs).concat());
             prop_assert_eq!(survey.fit(), Fit::Line);
-            let order = survey.order();
-            prop_assert!(order.is_none_or(|order| order == form.order), "{}", form.name);
+            // Of a day such as 11 November both orders are right.
+            let is_either = chat.iter().all(|said| said.at.day() == said.at.month());
+            let is_right = survey.order().is_none_or(|order| is_either || order == form.order);
+            prop_assert!(is_right, "{}", form.name);
             let name = survey.chat_name();
             let is_named = name.is_some_and(|name| names.contains(&name));
             prop_assert!(is_named != form.title.is_empty(), "{name:?} of {}", form.title);
