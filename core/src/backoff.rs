@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-/// Number of doublings after which even a nanosecond is longer than any time.
-const DOUBLINGS: u32 = 94;
-
 /// Shortest and longest pause between attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
@@ -21,11 +18,10 @@ impl Backoff {
         pause.map_or(self.first, |pause| pause.saturating_mul(2)).min(self.longest)
     }
 
-    /// Returns the pause that follows so many others.
+    /// Returns the pause that follows so many others, 2³² times the first at most.
     #[must_use]
     pub fn after_many(self, pauses: u32) -> Duration {
-        let doublings = 0..pauses.min(DOUBLINGS);
-        doublings.fold(self.after(None), |pause, _| self.after(Some(pause)))
+        self.first.saturating_mul(2_u32.saturating_pow(pauses)).min(self.longest)
     }
 }
 

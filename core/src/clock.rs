@@ -141,21 +141,21 @@ mod tests {
     use super::*;
     use crate::time::ManualClock;
 
-    const START: i64 = 1_800_000_000_000;
+    pub(super) const START: i64 = 1_800_000_000_000;
 
-    fn clock() -> (CorrectedClock, Arc<ManualClock>) {
+    pub(super) fn clock() -> (CorrectedClock, Arc<ManualClock>) {
         let machine = Arc::new(ManualClock::new(Timestamp::from_millis(START)));
         (CorrectedClock::new(machine.clone()), machine)
     }
 
     /// Lets the platform say its time, in whole seconds, when it is that far from the machine's.
-    fn says(clock: &CorrectedClock, ahead: i64) {
+    pub(super) fn says(clock: &CorrectedClock, ahead: i64) {
         let machine = clock.machine();
         let second = (machine.millis() + ahead).div_euclid(SECOND) * SECOND;
         clock.observe(Timestamp::from_millis(second), machine);
     }
 
-    fn offset(clock: &CorrectedClock) -> i64 {
+    pub(super) fn offset(clock: &CorrectedClock) -> i64 {
         clock.now().millis() - clock.machine().millis()
     }
 

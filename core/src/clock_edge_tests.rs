@@ -1,29 +1,9 @@
 //! Tests of the corrected clock with answers at the limits, and with any answers.
 
-use std::sync::Arc;
-
 use proptest::prelude::*;
 
+use super::tests::{START, clock, offset, says};
 use super::*;
-use crate::time::ManualClock;
-
-const START: i64 = 1_800_000_000_000;
-
-fn clock() -> (CorrectedClock, Arc<ManualClock>) {
-    let machine = Arc::new(ManualClock::new(Timestamp::from_millis(START)));
-    (CorrectedClock::new(machine.clone()), machine)
-}
-
-/// Lets the platform answer at once with its time in whole seconds, that far from the machine's.
-fn says(clock: &CorrectedClock, ahead: i64) {
-    let machine = clock.machine();
-    let second = (machine.millis() + ahead).div_euclid(SECOND) * SECOND;
-    clock.observe(Timestamp::from_millis(second), machine);
-}
-
-fn offset(clock: &CorrectedClock) -> i64 {
-    clock.now().millis() - clock.machine().millis()
-}
 
 #[test]
 fn an_answer_counts_until_it_took_too_long() {

@@ -1,6 +1,6 @@
-//! What the store and the embedded bus, which both keep a file of SQLite, have in common: waiting for
-//! others, emptying the log, primary result codes (<https://sqlite.org/rescode.html>), and which of
-//! these are an outage of the file.
+//! SQLite as the store and the embedded bus use it, which both keep a file: timeouts for other
+//! connections, emptying the log, primary result codes (<https://sqlite.org/rescode.html>), and which
+//! of these are an outage of the file.
 
 use std::time::Duration;
 

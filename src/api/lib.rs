@@ -42,14 +42,11 @@ use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::http::Uri;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::any;
-use chatkeep_http::{HttpError, LargeResponses, PublicUrl};
+use chatkeep_http::{HttpError, LargeResponses, MAX_BODY, PublicUrl};
 use chatkeep_services::Services;
 
 pub use idempotency::Idempotency;
 pub use route::{Need, RouteInfo, Tag};
-
-/// Maximum size of request bodies in bytes.
-const MAX_BODY: usize = 1024 * 1024;
 
 /// State of the handlers; each takes the part that it needs. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -54,7 +54,7 @@ use axum::middleware::from_fn_with_state;
 use axum::response::Redirect;
 use axum::routing::{get, post};
 use chatkeep_core::time::SharedClock;
-use chatkeep_http::BrowserSessions;
+use chatkeep_http::{BrowserSessions, MAX_BODY};
 use chatkeep_services::Services;
 
 pub use assets::router as assets;
@@ -103,9 +103,6 @@ pub fn is_file(path: &str) -> bool {
     let parts: Vec<_> = path.split('/').collect();
     matches!(parts.as_slice(), ["", "c", _, "picture"] | ["", "c", _, "people", _, "picture"])
 }
-
-/// Maximum bytes of a form, as of a request to the API. One that may have more has its own limit.
-const MAX_BODY: usize = 1024 * 1024;
 
 /// Path that signs out.
 const SIGN_OUT: &str = "/console/sign-out";

@@ -50,3 +50,7 @@ pub use range::{
 };
 pub use respond::{NextPage, RequestId, with_common_layers};
 pub use return_path::is_local;
+
+/// Maximum size of a request's body in bytes, on every surface; of what may have more, the route says
+/// so itself.
+pub const MAX_BODY: usize = 1024 * 1024;

@@ -17,14 +17,13 @@ use chatkeep_view::pseudonyms::Mask;
 use serde_json::Value;
 use url::form_urlencoded;
 
+use super::MAX_BODY;
 use super::error::HttpError;
 use super::error_body::ErrorBody;
 use super::error_code::ErrorCode;
 use super::etag::TagOf;
 use super::respond::{NextPage, RequestId};
 
-/// Maximum bytes of a request body; the surfaces have limits of their own below it.
-const MAX_REQUEST: usize = 1024 * 1024;
 /// Maximum bytes of a response that is not streamed.
 const MAX_RESPONSE: usize = 64 * 1024 * 1024;
 
@@ -73,7 +72,7 @@ async fn incoming(mask: &Mask, request: Request) -> Result<Request, HttpError> {
     if let Some(RequestId(id)) = parts.extensions.get_mut::<RequestId>() {
         *id = mask.note(id).into_owned();
     }
-    let body = to_bytes(body, MAX_REQUEST).await.map_err(|_| HttpError::TooLarge)?;
+    let body = to_bytes(body, MAX_BODY).await.map_err(|_| HttpError::TooLarge)?;
     let is_mcp = parts.uri.path().trim_end_matches('/') == MCP;
     let names_people = |member: &str| {
         if is_mcp { !UNNAMING.contains(&member) } else { member == NAMING }

@@ -51,7 +51,7 @@ use axum::response::{IntoResponse, Response};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use chatkeep_http::{HttpError, PublicUrl, caller};
+use chatkeep_http::{HttpError, MAX_BODY, PublicUrl, caller};
 use chatkeep_services::{Caller, Credential, Services};
 use metadata::Resource;
 use origin_guard::OriginGuard;
@@ -63,9 +63,6 @@ use server::McpServer;
 pub const PATH: &str = "/mcp";
 /// The same with a slash at its end, as some clients write it.
 const SLASHED: &str = "/mcp/";
-
-/// Maximum size of a request in bytes, as in REST.
-pub const MAX_BODY: usize = 1024 * 1024;
 
 /// Caller with a key, admitted by [`admit`]. Tools take their caller from nowhere else.
 #[derive(Clone, Debug)]

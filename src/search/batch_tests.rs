@@ -9,7 +9,7 @@ use chrono_tz::Tz;
 use super::local::search;
 use super::{BatchQuery, MessageBatch, ParsedQuery, SearchRequest, Sort};
 
-/// What was said, in languages with and without spaces between words.
+/// Texts of messages, in languages with and without spaces between words.
 const SAID: [&str; 18] = [
     "tea at the station tomorrow",
     "Wi-Fi password: hello",

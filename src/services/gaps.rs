@@ -15,8 +15,8 @@ use super::messages::MessageService;
 const EXAMINED: usize = 1_000;
 
 /// Time of a page: from its oldest to its newest message, and where nothing more follows, to the
-/// end of the requested range, also where the reader may not read all of it. All pages of a list together
-/// cover that range.
+/// end of the requested range, also where the reader may not read all of it. All pages of a list
+/// together cover that range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeSpan {
     /// Begin; `None` for the begin of the channel.

@@ -186,7 +186,7 @@ fn is_number(cell: &str) -> bool {
 
 #[cfg(test)]
 #[path = "csv_tests.rs"]
-mod table_tests;
+mod csv_tests;
 
 #[cfg(test)]
 mod tests {

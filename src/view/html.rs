@@ -37,7 +37,7 @@ fn entity(c: char) -> Option<&'static str> {
 
 #[cfg(test)]
 #[path = "html_tests.rs"]
-mod law_tests;
+mod html_tests;
 
 #[cfg(test)]
 mod tests {

@@ -187,7 +187,7 @@ pub fn segment(text: &str) -> String {
 
 #[cfg(test)]
 #[path = "link_tests.rs"]
-mod id_tests;
+mod link_tests;
 
 #[cfg(test)]
 mod tests {

@@ -109,7 +109,7 @@ pub fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 #[path = "sanitize_tests.rs"]
-mod law_tests;
+mod sanitize_tests;
 
 #[cfg(test)]
 mod tests {

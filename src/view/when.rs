@@ -122,7 +122,7 @@ impl ToSchema for When {}
 
 #[cfg(test)]
 #[path = "when_tests.rs"]
-mod clock_tests;
+mod when_tests;
 
 #[cfg(test)]
 mod tests {

@@ -1,31 +1,11 @@
 //! Tests of outages at their ends: without a runtime, closed halfway, and back for a moment only.
 
-use tracing::subscriber::DefaultGuard;
-
+use super::tests::{REFUSED, captured, pass};
 use super::*;
 use crate::log_reason;
-use crate::telemetry::tests::CapturedLog;
-
-const REFUSED: &str = "connection refused";
-
-/// Captures what this thread logs above debug level.
-fn captured() -> (CapturedLog, DefaultGuard) {
-    let log = CapturedLog::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_writer(move || writer.clone())
-        .with_ansi(false)
-        .with_max_level(tracing::Level::INFO)
-        .finish();
-    (log, tracing::subscriber::set_default(subscriber))
-}
 
 fn bus() -> Availability {
     Availability::new("bus", "nats://one", "CHATKEEP_BUS")
-}
-
-async fn pass(seconds: u64) {
-    tokio::time::sleep(Duration::from_secs(seconds)).await;
 }
 
 /// Returns whether it is away, and whether it is troubled.

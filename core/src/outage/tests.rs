@@ -7,7 +7,7 @@ use super::*;
 use crate::telemetry::tests::CapturedLog;
 
 /// Captures what this thread logs above debug level.
-fn captured() -> (CapturedLog, DefaultGuard) {
+pub(super) fn captured() -> (CapturedLog, DefaultGuard) {
     let log = CapturedLog::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()
@@ -22,9 +22,9 @@ fn database() -> Availability {
     Availability::new("database", "postgres://one/chat", "CHATKEEP_DATABASE")
 }
 
-const REFUSED: &str = "connection refused";
+pub(super) const REFUSED: &str = "connection refused";
 
-async fn pass(seconds: u64) {
+pub(super) async fn pass(seconds: u64) {
     tokio::time::sleep(Duration::from_secs(seconds)).await;
 }
 

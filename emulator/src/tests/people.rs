@@ -1,4 +1,4 @@
-//! What people may do, and what they may not: a refused action changes nothing and tells nobody.
+//! Actions of people, allowed and not: a refused one changes nothing and tells nobody.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What LINE would refuse, at the edges of each rule: ids, addresses, keys, bodies, messages.
+//! Requests that LINE would refuse, at the edges of each rule: ids, addresses, keys, bodies, messages.
 
 use super::*;
 

@@ -10,7 +10,7 @@ use crate::{WebLink, web_links, without_addresses};
 /// Part of a text.
 #[derive(Clone, Copy, Debug)]
 enum TextPart {
-    /// What is between others; it ends a link.
+    /// Text between others; it ends a link.
     Words(&'static str),
     Link(&'static str),
     Mail(&'static str),

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chatkeep_core::http;
 use chatkeep_core::panics;
-use chatkeep_mcp::MAX_BODY;
+use chatkeep_http::MAX_BODY;
 use chatkeep_transfer::out::{note, stdout};
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use secrecy::{ExposeSecret as _, SecretString};

@@ -1,4 +1,4 @@
-//! What the settings say of a backup: its state, since when there is one, and what is missing.
+//! A backup as the settings show it: its state, since when there is one, and what is missing.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What people see of their own data and have erased, whatever they may do in a chat.
+//! Pages of one's own data and its erasure, whatever they may do in a chat.
 
 use axum::http::StatusCode;
 use chatkeep_i18n::Language;

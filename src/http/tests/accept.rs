@@ -1,4 +1,4 @@
-//! What callers accept: the order and the lines of a list do not matter, the most specific name
+//! `Accept` headers: the order and the lines of a list do not matter, the most specific name
 //! does.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};

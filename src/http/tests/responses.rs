@@ -1,4 +1,4 @@
-//! What every response carries: its id, its version, headers for browsers, and the way to the next
+//! Headers of every response: its id, its version, headers for browsers, and the way to the next
 //! page.
 
 use axum::body::Body;

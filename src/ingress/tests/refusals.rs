@@ -1,4 +1,4 @@
-//! What is not the platform's, or not for this bot, or no webhook.
+//! Requests that are not the platform's, or not for this bot, or no webhook.
 
 use std::convert::Infallible;
 use std::io;

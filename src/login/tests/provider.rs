@@ -1,4 +1,4 @@
-//! What is asked of the provider, and how often.
+//! Requests to the provider, and how often they are made.
 
 use super::*;
 

@@ -25,7 +25,7 @@ pub(super) struct StubProvider {
     answers: Arc<Mutex<StubAnswers>>,
 }
 
-/// What it was asked, and what it answers: each a status and a body.
+/// Requests so far, and the responses: each a status and a body.
 #[derive(Default)]
 pub(super) struct StubAnswers {
     /// Number of times that its metadata were asked for.

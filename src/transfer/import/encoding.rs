@@ -197,7 +197,7 @@ impl<R: Read> BufRead for Recoded<R> {
 
 #[cfg(test)]
 #[path = "encoding_tests.rs"]
-mod border_tests;
+mod encoding_tests;
 
 #[cfg(test)]
 mod tests {

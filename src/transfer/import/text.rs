@@ -74,7 +74,7 @@ impl<R: BufRead> Lines<R> {
 
 #[cfg(test)]
 #[path = "text_tests.rs"]
-mod end_tests;
+mod text_tests;
 
 #[cfg(test)]
 mod tests {

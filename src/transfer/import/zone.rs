@@ -78,7 +78,7 @@ impl std::fmt::Display for Zone {
 
 #[cfg(test)]
 #[path = "zone_tests.rs"]
-mod clock_tests;
+mod zone_tests;
 
 #[cfg(test)]
 mod tests {

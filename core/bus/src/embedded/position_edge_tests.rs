@@ -45,7 +45,7 @@ enum Place {
     Done,
 }
 
-/// What the file holds: the cursor, attempts of held messages, those of postponed ones and times.
+/// State in the file: the cursor, attempts of held messages, those of postponed ones and times.
 #[derive(Debug, Default, PartialEq)]
 struct Saved {
     cursor: i64,

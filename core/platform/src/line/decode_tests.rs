@@ -10,7 +10,7 @@ fn event(json: &str) -> Event {
     decode(envelope(json)).unwrap()
 }
 
-fn envelope(json: &str) -> Envelope {
+pub(super) fn envelope(json: &str) -> Envelope {
     Envelope {
         v: 1,
         id: "E1".into(),

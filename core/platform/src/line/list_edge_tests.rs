@@ -1,23 +1,11 @@
 //! Tests of lists in the place of objects: a list is no event, whatever its elements are.
 
-use chatkeep_core::event::PlatformKind;
 use chatkeep_core::id::ChannelId;
 
 use super::super::WebhookBody;
 use super::super::origin::origin;
+use super::tests::envelope;
 use super::*;
-
-fn envelope(raw: &str) -> Envelope {
-    Envelope {
-        v: 1,
-        id: "E1".into(),
-        platform: PlatformKind::Line,
-        bot: "main".to_owned(),
-        channel: None,
-        received_at: 99,
-        raw: RawValue::from_string(raw.to_owned()).unwrap(),
-    }
-}
 
 #[test]
 fn a_list_is_no_event() {

@@ -55,11 +55,11 @@ pub enum ImportState {
     Interrupted,
     /// It ended.
     Done,
-    /// What it added is being removed.
+    /// Its messages and files are being removed.
     Undoing,
     /// Its undoing was interrupted: undoing it once more removes the rest.
     UndoInterrupted,
-    /// What it added is removed.
+    /// Its messages and files are removed.
     Undone,
 }
 

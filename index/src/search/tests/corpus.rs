@@ -9,7 +9,7 @@ use super::*;
 /// Channels of the messages.
 pub(super) const CHANNELS: &[&str] = &["c0", "c1", "c2"];
 
-/// What messages are made of. No hyphens and no commas: what they join has tests of its own.
+/// Parts of messages. No hyphens and no commas: what they join has tests of its own.
 const PARTS: &[&str] = &[
     "明天",
     "見面",
@@ -65,7 +65,7 @@ const PARTS: &[&str] = &[
     "～",
 ];
 
-/// What a query may ask for beside its words.
+/// Conditions of a query beside its words.
 const FILTERS: &[&str] = &[
     "from:U1",
     "-from:U2",

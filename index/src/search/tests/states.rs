@@ -27,7 +27,7 @@ enum WriterStep {
 /// Messages by channel and id, with their words.
 type Messages = BTreeMap<(String, String), u8>;
 
-/// What an index should hold.
+/// Expected content of an index.
 #[derive(Default)]
 struct IndexModel {
     pending: Messages,

@@ -18,7 +18,7 @@ use crate::assistant::{
 };
 use crate::{FieldPath, Nullable};
 
-/// What people say: keywords, questions, typos, votes, links and signs, in several languages.
+/// Messages of people: keywords, questions, typos, votes, links and signs, in several languages.
 const SAID: [&str; 24] = [
     "opening hours",
     "OPENING HOURS?",

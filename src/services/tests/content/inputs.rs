@@ -1,4 +1,4 @@
-//! What callers write: lengths of texts in every script, keywords, ids, time zones and days.
+//! Values from callers: lengths of texts in every script, keywords, ids, time zones and days.
 
 use std::collections::BTreeSet;
 

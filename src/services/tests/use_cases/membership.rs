@@ -19,7 +19,7 @@ use super::{bounded, happened, leave, only, parts};
 use crate::access::AccessService;
 use crate::{Caller, ServiceError};
 
-/// What a platform says of somebody or something.
+/// Answer of a platform about somebody or something.
 #[derive(Clone, Copy, Debug)]
 enum Saying {
     Yes,
@@ -40,9 +40,9 @@ impl Saying {
 /// A platform that counts the questions about people.
 #[derive(Debug)]
 struct Oracle {
-    /// Whether everybody asked about is in the chat.
+    /// True if everybody asked about is in the chat.
     person: Mutex<Saying>,
-    /// Whether the bot is in it.
+    /// True if the bot is in it.
     bot: Saying,
     asked: AtomicUsize,
 }
