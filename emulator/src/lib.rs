@@ -14,6 +14,7 @@ mod account;
 mod act;
 mod action;
 mod api;
+mod client;
 mod deliver;
 mod faults;
 mod ids;
@@ -105,7 +106,7 @@ impl Emulator {
         let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
         let shared = Shared {
             address: listener.local_addr().map_err(failed)?,
-            http: client(options.webhook_timeout)?,
+            http: client::webhooks(options.webhook_timeout)?,
             world: Mutex::new(World::new(options.clock, options.seed, &options.bot_name)),
             channel_secret: options.channel_secret,
             access_token: options.access_token,
@@ -237,17 +238,4 @@ impl fmt::Debug for Emulator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Emulator").field("address", &self.shared.address).finish_non_exhaustive()
     }
-}
-
-/// Builds the HTTP client for webhooks.
-fn client(timeout: Duration) -> Result<reqwest::Client, reqwest::Error> {
-    // The client wants a TLS library even for plain HTTP; another part of the process may have
-    // installed it already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::builder()
-        .connect_timeout(timeout)
-        .timeout(timeout)
-        .redirect(reqwest::redirect::Policy::none())
-        .no_proxy()
-        .build()
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
-use super::install_tls;
+use super::tls;
 
 /// Connect timeout.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -56,8 +56,7 @@ impl GuardedClient {
         allow_private: bool,
         names: impl Resolve + 'static,
     ) -> Result<Self, reqwest::Error> {
-        install_tls();
-        let builder = reqwest::Client::builder()
+        let builder = tls::client_builder()
             .user_agent(concat!("chatkeep/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT)
             .read_timeout(IDLE)

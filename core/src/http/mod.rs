@@ -3,10 +3,12 @@
 
 pub mod guard;
 pub mod minimum_rate;
+mod tls;
 
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
+pub use tls::install_tls;
 use url::{Host, Url};
 
 /// Connect timeout.
@@ -18,16 +20,9 @@ const IDLE: Duration = Duration::from_secs(30);
 /// Maximum number of bytes that are read of a response.
 pub const MAX_RESPONSE: usize = 256 * 1024;
 
-/// Installs the one TLS library; called before any client is created.
-pub fn install_tls() {
-    // Another part of the process may have installed it already; it is the same one.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-}
-
 /// Returns a builder of clients that call other machines.
 fn builder() -> reqwest::ClientBuilder {
-    install_tls();
-    reqwest::Client::builder()
+    tls::client_builder()
         .user_agent(concat!("chatkeep/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)
         .redirect(reqwest::redirect::Policy::none())
@@ -96,8 +91,7 @@ pub fn host_of(address: &str) -> Option<String> {
 /// # Errors
 /// Fails when the TLS library cannot be set up.
 pub fn local_client(timeout: Duration) -> Result<reqwest::Client, reqwest::Error> {
-    install_tls();
-    let client = reqwest::Client::builder().no_proxy().timeout(timeout);
+    let client = tls::client_builder().no_proxy().timeout(timeout);
     client.redirect(reqwest::redirect::Policy::none()).build()
 }
 

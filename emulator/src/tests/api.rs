@@ -143,7 +143,7 @@ async fn shutting_down_closes_the_api() {
     let stage = Stage::new().await;
     stage.get("/v2/bot/info").await;
     stage.emulator.shutdown().await;
-    let fresh = client(TIMEOUT).unwrap();
+    let fresh = client::webhooks(TIMEOUT).unwrap();
     let refused = fresh.get(stage.emulator.api_base()).send().await;
     assert!(refused.is_err_and(|error| error.is_connect()));
 }

@@ -69,7 +69,7 @@ impl Stage {
         let bob = emulator.add_user("Bob", None).user_id;
         let group = emulator.add_group("Cooks", None, &[&ann, &bob]).chat_id;
         emulator.build(Action::BotJoins { chat: group.clone() }).unwrap();
-        let http = client(TIMEOUT).unwrap();
+        let http = client::webhooks(TIMEOUT).unwrap();
         Self { emulator, clock, http, ann, bob, group }
     }
 

@@ -18,6 +18,7 @@ pub(crate) fn without_redirects() -> reqwest::Client {
 
 /// Returns a builder of clients for this machine, where nothing is encrypted: reading the system's
 /// certificates for each would take longer than the requests.
+#[expect(clippy::disallowed_methods, reason = "no certificates are read")]
 fn builder() -> reqwest::ClientBuilder {
     // Another test may have installed it already; it is the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
