@@ -176,16 +176,16 @@ search-or = {" หรือ "}
 search-more = ผลลัพธ์เพิ่มเติม
 search-bad-length = ค้นหาได้ไม่เกิน { $count } ตัวอักษร
 search-bad-empty = โปรดใส่คำที่ต้องการค้นหา
-search-bad-quote = เครื่องหมายคำพูดไม่ครบคู่
+search-bad-quote = เครื่องหมายคำพูดไม่ครบคู่ โปรดเติมให้ครบหรือลบออก
 search-bad-nothing = ไม่มีค่าต่อจาก { $field }:
 search-bad-exclusion = ใช้ - นำหน้า { $field }: เพื่อยกเว้นไม่ได้
 search-bad-type = ไม่มีประเภทนี้ ใช้ได้เฉพาะ text, image, video, audio, file, location, sticker หรือ other
 search-bad-has = has: ใช้ได้เฉพาะ link หรือ media
 search-bad-date = วันที่ไม่ถูกต้อง โปรดใช้รูปแบบ 2026-01-31
-search-bad-order = ไม่มีช่วงเวลาให้ค้นหา วันที่ของ after: หรือวันเริ่มต้นต้องมาก่อนวันที่ของ before: หรือวันสิ้นสุด
+search-bad-order = ไม่มีช่วงเวลาให้ค้นหา วันที่ของ after: หรือ “ตั้งแต่วันที่” ต้องมาก่อนวันที่ของ before: หรือ “ก่อนวันที่”
 search-bad-page = หน้านี้เป็นของการค้นหาอื่น โปรดค้นหาอีกครั้ง
 search-away = ขณะนี้ค้นหาไม่ได้ โปรดลองอีกครั้งภายหลัง
-search-start-text = ค้นหาทุกอย่างที่เคยคุยกันในแชทนี้
+search-start-text = ค้นหาข้อความทั้งหมดในแชทนี้
 
 ## Dates
 weekday-1 = จ.
@@ -677,7 +677,7 @@ export-prepare = เตรียมในเบื้องหลัง
 export-prepare-hint = สำหรับแชทขนาดใหญ่ ทำต่อแม้คุณออกจากหน้านี้ และดาวน์โหลดต่อได้เมื่อถูกขัดจังหวะ
 exports-title = ไฟล์ส่งออกที่เตรียมไว้
 exports-text = มีแค่คุณที่ดาวน์โหลดได้ ภายในสามวัน และเก็บเฉพาะ { $count } รายการล่าสุดของแชทนี้ ข้อความที่ถูกยกเลิกหรือถูกลบระหว่างนั้นจะถูกนำออกจากไฟล์
-exports-empty = ไม่มีไฟล์ที่เตรียมไว้
+exports-empty = ยังไม่มีไฟล์ที่เตรียมไว้
 exports-empty-text = เมื่อส่งออกแชท ให้เลือก “เตรียมในเบื้องหลัง” แล้วไฟล์จะรอคุณอยู่ที่นี่
 exports-new = ส่งออกใหม่
 exports-waiting = กำลังรอเริ่ม…
@@ -879,7 +879,7 @@ deliveries-older = รายการก่อนหน้า
 deliveries-empty = ยังไม่เคยส่ง
 deliveries-none-found = ไม่มีรายการที่ตรงกับตัวกรอง
 delivery-is-pending = รอส่ง
-delivery-is-delivered = ส่งแล้ว
+delivery-is-delivered = ส่งสำเร็จ
 delivery-is-failed = ไม่สำเร็จ
 delivery-is-dropped = ไม่ได้ส่ง
 delivery-back = กลับไปที่ webhook
@@ -977,7 +977,7 @@ activity-empty-text = เมื่อมีการสำรองข้อค�
 gap-opted_out = ข้อความของผู้ที่ขอไม่ให้เก็บ
 
 ## My data
-done-erasing = กำลังลบข้อความของคุณ อาจใช้เวลาสักครู่
+done-erasing = กำลังลบข้อความของคุณ อาจใช้เวลาสองสามนาที
 my-data-title = ข้อมูลของฉัน
 my-data-text = สิ่งที่เก็บไว้เกี่ยวกับคุณ แยกตามแชท
 my-data-messages = { $count ->

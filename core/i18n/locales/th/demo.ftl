@@ -1,6 +1,6 @@
 # Texts of the demo's page: a chat in an emulated LINE beside the console.
 
-demo-page-title = chatkeep ทดลองใช้
+demo-page-title = ทดลองใช้ chatkeep
 demo-page-intro = กลุ่ม LINE ที่มีบอท chatkeep อยู่ด้วย LINE เป็นการจำลองบนเครื่องนี้ ทุกคนเป็นตัวละครสมมติ แต่ chatkeep เป็นของจริง
 demo-page-panes = มุมมอง
 demo-page-chat = แชท
