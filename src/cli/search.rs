@@ -3,9 +3,7 @@
 use anyhow::bail;
 use chatkeep_core::config::BusKind;
 use chatkeep_core::id::ChannelId;
-use chatkeep_search::{
-    SearchError, SearchFallback, SearchResult, SearchService, Sort, UnknownName,
-};
+use chatkeep_search::{SearchError, SearchFallback, SearchResult, SearchService, UnknownName};
 use chatkeep_services::channels::ChannelService;
 use chatkeep_services::search::{MessageSearch, SearchFailure, SearchPage, SearchQuery};
 use chatkeep_transfer::out::note;
@@ -83,19 +81,7 @@ async fn find(
     (channels, zone): (Vec<ChannelId>, Tz),
     args: &SearchArgs,
 ) -> anyhow::Result<()> {
-    let query = SearchQuery {
-        text: args.query.clone(),
-        zone: None,
-        from: None,
-        to: None,
-        sender: None,
-        bot_name: None,
-        kind: None,
-        sort: Sort::Relevance,
-        limit: args.limit.into(),
-        cursor: None,
-        snippet: SNIPPET,
-    };
+    let query = SearchQuery::of_text(args.query.clone(), args.limit.into(), SNIPPET);
     let found = search.unrestricted(&context.operator, channels, zone, &query).await;
     let page = found.map_err(|failure| match failure {
         SearchFailure::Search(SearchError::Query(why)) => anyhow::Error::from(PreflightError(why)),

@@ -81,17 +81,8 @@ pub(super) async fn page(
     };
     let earlier = message.earlier_texts.as_slice().iter();
     let earlier = earlier.map(|text| EarlierRow::new(text, dates)).collect();
-    let query = MessageQuery {
-        limit: NEIGHBOURS,
-        cursor: None,
-        order: Order::Ascending,
-        date: None,
-        from: None,
-        to: None,
-        around: Some(id.to_string()),
-        sender: None,
-        kind: None,
-    };
+    let around = Some(id.to_string());
+    let query = MessageQuery { around, ..MessageQuery::all(Order::Ascending, NEIGHBOURS) };
     let around = services.messages.page(&access, &query).await?.messages;
     let items = items(&console, &access, &around, Vec::new(), dates, Some(&id)).await?;
     let channel = Heading::of_page(&console, &visitor, &access, Tab::Messages).await?;

@@ -148,17 +148,7 @@ pub(super) async fn page(
 
 /// Returns a request for messages in that order.
 fn ordered(order: Order) -> MessageQuery {
-    MessageQuery {
-        limit: LIMIT,
-        cursor: None,
-        order,
-        date: None,
-        from: None,
-        to: None,
-        around: None,
-        sender: None,
-        kind: None,
-    }
+    MessageQuery::all(order, LIMIT)
 }
 
 /// Returns the first message of the chosen day or after; `None` without a choice and where there is

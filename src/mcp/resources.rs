@@ -215,17 +215,7 @@ async fn messages(
         Err(ToolError::Service(ServiceError::PermissionDenied)) => return Ok(none),
         opened => opened?,
     };
-    let query = MessageQuery {
-        limit: SUGGESTIONS,
-        cursor: None,
-        order: Order::Descending,
-        date: None,
-        from: None,
-        to: None,
-        around: None,
-        sender: None,
-        kind: None,
-    };
+    let query = MessageQuery::all(Order::Descending, SUGGESTIONS);
     let page = services.messages.page(&channel.access, &query).await?;
     let mask = &channel.access.caller.mask;
     let given = mask.outgoing(given);

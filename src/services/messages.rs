@@ -57,6 +57,21 @@ pub struct MessagePage {
 }
 
 impl MessageQuery {
+    /// Returns a request for all messages in that order, at most `limit` on a page.
+    pub const fn all(order: Order, limit: u32) -> Self {
+        Self {
+            limit,
+            cursor: None,
+            order,
+            date: None,
+            from: None,
+            to: None,
+            around: None,
+            sender: None,
+            kind: None,
+        }
+    }
+
     /// Returns the cursor of a page that continues after that message of the list.
     pub fn cursor_after(&self, message: &StoredMessage) -> Option<String> {
         encode_cursor(&self.binding(&message.channel), &(message.sent_at.millis(), &message.id))

@@ -57,7 +57,8 @@ impl TransferHome {
         let (line, group) = (PlatformKind::Line, ChannelKind::Group);
         store.imports().open_for_import(&channel, line, group, &owner, now).await.unwrap();
         let clock: SharedClock = Arc::new(ManualClock::new(now));
-        let blobs = Blobs::open(&BlobsKind::Folder(folder.path().join("blobs")), &no_s3());
+        let blobs =
+            Blobs::open(&BlobsKind::Folder(folder.path().join("blobs")), &S3Config::default());
         Self { store, blobs: blobs.unwrap(), channel, clock, folder }
     }
 
@@ -135,14 +136,4 @@ async fn migrated() -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     Store::open(&Database::Sqlite, folder.path(), 1).await.unwrap().close().await;
     fs::read(folder.path().join(DATABASE)).unwrap()
-}
-
-fn no_s3() -> S3Config {
-    S3Config {
-        endpoint: None,
-        region: "us-east-1".to_owned(),
-        access_key_id: None,
-        secret_access_key: None,
-        path_style: true,
-    }
 }

@@ -6,12 +6,12 @@ use std::{fs, io};
 
 use bytes::{Bytes, BytesMut};
 use chatkeep_blobs::{Archive, ArchiveError, ArchivedObject, ObjectDigest};
-use chatkeep_core::config::BlobsKind;
+use chatkeep_core::config::{BlobsKind, S3Config};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-use crate::blobs::{MIB, content, no_s3, on_both, pieces};
+use crate::blobs::{MIB, content, on_both, pieces};
 use crate::harness::s3::S3;
 use crate::harness::scratch;
 
@@ -34,10 +34,10 @@ impl Fixture {
     fn folder() -> Self {
         let folder = scratch::folder("archive-");
         let kind = BlobsKind::Folder(folder.path().join("made/here"));
-        let missing = Archive::open_existing(&kind, &no_s3());
+        let missing = Archive::open_existing(&kind, &S3Config::default());
         assert!(matches!(missing, Err(ArchiveError::Missing(_))), "{missing:?}");
-        let archive = Archive::open(&kind, &no_s3()).unwrap();
-        assert!(Archive::open_existing(&kind, &no_s3()).is_ok());
+        let archive = Archive::open(&kind, &S3Config::default()).unwrap();
+        assert!(Archive::open_existing(&kind, &S3Config::default()).is_ok());
         Self { archive, folder, s3: None }
     }
 

@@ -70,7 +70,7 @@ impl Fixture {
     fn folder() -> Self {
         let folder = scratch::folder("blobs-");
         let kind = BlobsKind::Folder(folder.path().join("made/here"));
-        Self { blobs: Blobs::open(&kind, &no_s3()).unwrap(), folder, s3: None }
+        Self { blobs: Blobs::open(&kind, &S3Config::default()).unwrap(), folder, s3: None }
     }
 
     fn s3() -> Self {
@@ -110,16 +110,6 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
         } else {
             found.push(path);
         }
-    }
-}
-
-pub(crate) fn no_s3() -> S3Config {
-    S3Config {
-        endpoint: None,
-        region: "us-east-1".to_owned(),
-        access_key_id: None,
-        secret_access_key: None,
-        path_style: true,
     }
 }
 

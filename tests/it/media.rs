@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use bytes::Bytes;
 use chatkeep_blobs::{BlobError, Blobs};
-use chatkeep_core::config::{BlobsKind, Database};
+use chatkeep_core::config::{BlobsKind, Database, S3Config};
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::time::{Clock as _, SystemClock, Timestamp};
 use chatkeep_emulator::{Media, MediaState, Post};
@@ -13,7 +13,6 @@ use futures_util::stream;
 use reqwest::{Method, Response, StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::blobs::no_s3;
 use crate::harness::files::holding;
 use crate::harness::http;
 use crate::harness::s3::S3;
@@ -35,7 +34,8 @@ impl Scene {
     pub(crate) async fn embedded() -> Self {
         let ground = TestEnv::new(Parts::Embedded).await;
         let kind = BlobsKind::Folder(ground.folder.path().join("blobs"));
-        Self::on(ground, Database::Sqlite, Blobs::open(&kind, &no_s3()).unwrap(), None).await
+        Self::on(ground, Database::Sqlite, Blobs::open(&kind, &S3Config::default()).unwrap(), None)
+            .await
     }
 
     async fn servers() -> Self {

@@ -8,12 +8,11 @@ use chatkeep_bus::{Bus, BusLimits};
 use chatkeep_core::config::Database;
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::MessageType;
-use chatkeep_core::role::Scope;
 use chatkeep_core::time::SystemClock;
 use chatkeep_search::{
     ParsedQuery, SearchError, SearchFallback, SearchRequest, SearchResults, SearchService, Sort,
 };
-use chatkeep_store::{NewKey, PresenceEvidenceKind, Store};
+use chatkeep_store::Store;
 use chrono_tz::Tz;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
@@ -23,7 +22,7 @@ use crate::harness::{http, ports};
 use crate::pipeline::conversation::{emulator, group};
 use crate::pipeline::on_both;
 use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
-use crate::store::{at, item, said};
+use crate::store::{add_group, at, said, unbounded_key};
 
 on_both!(what_one_process_indexes_another_finds);
 
@@ -167,27 +166,15 @@ async fn with_many_messages() -> (Stack, usize) {
     const MESSAGES: usize = 5_000;
     let ground = TestEnv::new(Parts::Embedded).await;
     let store = Store::open(&Database::Sqlite, ground.folder.path(), 2).await.unwrap();
-    let there = [PresenceEvidenceKind::BotJoined, PresenceEvidenceKind::Present("U1".into())]
-        .map(|k| item("C1", 1, k));
-    store.members().record_presence(&there, at(1)).await.unwrap();
-    store.accounts().subscribe(&"C1".into(), &"U1".into(), at(1)).await.unwrap();
+    add_group(&store, "C1", &["U1"]).await;
+    let (id, user) = ("key_1".into(), "U1".into());
+    store.accounts().subscribe(&"C1".into(), &user, at(1)).await.unwrap();
     let messages: Vec<_> =
         (0..MESSAGES).map(|n| said("C1", &format!("m{n}"), 2, "hello")).collect();
     for batch in messages.chunks(1_000) {
         store.messages().ingest(batch, at(2)).await.unwrap();
     }
-    let key = NewKey {
-        pseudonyms: None,
-        id: &"key_1".into(),
-        secret: "ck_1",
-        user: &"U1".into(),
-        name: "test",
-        scopes: &Scope::ALL,
-        channels: None,
-        not_before: None,
-        expires_at: None,
-    };
-    store.keys().add_key(&key, at(2)).await.unwrap();
+    store.keys().add_key(&unbounded_key(&id, "ck_1", &user), at(2)).await.unwrap();
     let mut stack = Stack::on(ground, emulator().await).await;
     stack.use_key("ck_1");
     (stack, MESSAGES)

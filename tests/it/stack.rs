@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use chatkeep_core::config::Database;
 use chatkeep_core::id::{KeyId, UserId};
-use chatkeep_core::role::Scope;
 use chatkeep_core::time::{Clock as _, SystemClock};
 use chatkeep_emulator::Emulator;
-use chatkeep_store::{NewKey, Store};
+use chatkeep_store::Store;
 use chatkeep_workers::StageName;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -23,6 +22,7 @@ use crate::harness::process::{Process, Program};
 pub(crate) use crate::harness::wait::DEADLINE;
 use crate::harness::wait::until;
 use crate::harness::{http, ports, scratch, sqlite};
+use crate::store::unbounded_key;
 
 /// The emulator's own secrets.
 pub(crate) const SECRET: &str = "emulator-channel-secret";
@@ -212,17 +212,7 @@ impl Stack {
         let number = KEYS.fetch_add(1, Ordering::Relaxed);
         self.key = format!("ck_test_{number}");
         let (id, user) = (KeyId::from(format!("key_{number}")), UserId::from(user));
-        let key = NewKey {
-            pseudonyms: None,
-            id: &id,
-            secret: &self.key,
-            user: &user,
-            name: "test",
-            scopes: &Scope::ALL,
-            channels: None,
-            not_before: None,
-            expires_at: None,
-        };
+        let key = unbounded_key(&id, &self.key, &user);
         let (store, now) = (self.ground.store().await, SystemClock.now());
         store.accounts().add_user(&user, None, now).await.unwrap();
         assert!(store.keys().add_key(&key, now).await.unwrap().is_some());

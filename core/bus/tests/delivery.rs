@@ -9,7 +9,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::fixture::{
     Fixture, TIMEOUT, ack_all, event, events, gather, ids, jobs, message, nothing, one, publish,
-    set, until_backlog, with_lease,
+    publish_many, set, until_backlog, with_lease,
 };
 
 pub(crate) async fn delivers_what_was_published(fixture: Fixture) {
@@ -208,8 +208,7 @@ pub(crate) async fn leases_no_more_than_allowed(fixture: Fixture) {
     let spec = ConsumerSpec { max_in_flight: 4, ..events("backup") };
     let mut consumer = bus.consume(&spec).await.unwrap();
     let mut other = bus.consume(&spec).await.unwrap();
-    let names: Vec<String> = (0..10).map(|n| format!("e{n}")).collect();
-    bus.publish(names.iter().map(event).collect()).await.unwrap();
+    publish_many(&bus, 10).await;
 
     let mut held = consumer.fetch(10, TIMEOUT).await.unwrap();
     assert_eq!(held.len(), 4);

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use chatkeep_bus::BusError;
+use chatkeep_bus::{Bus, BusError};
 use tokio::time::{Instant, timeout};
 
 use crate::fixture::{
     Fixture, TIMEOUT, ack_all, event, events, gather, ids, jobs, message, nothing, one, publish,
-    until_backlog,
+    publish_many, until_backlog,
 };
 
 pub(crate) async fn drops_a_second_message_with_the_same_id(fixture: Fixture) {
@@ -136,13 +136,22 @@ pub(crate) async fn keeps_retries_over_a_restart(fixture: Fixture) {
     bus.close().await;
 }
 
+/// Publishes an event again until a full bus takes it.
+async fn publish_once_there_is_room(bus: &Bus, id: &str) {
+    let deadline = Instant::now() + TIMEOUT;
+    while let Err(error) = bus.publish(vec![event(id)]).await {
+        assert!(matches!(error, BusError::Full { .. }), "{error}");
+        assert!(Instant::now() < deadline, "stays full");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 pub(crate) async fn refuses_when_full_and_recovers(fixture: Fixture) {
     let fixture = fixture.max_backlog(10);
     let bus = fixture.open().await;
     let mut backup = bus.consume(&events("backup")).await.unwrap();
     let mut assistant = bus.consume(&events("assistant")).await.unwrap();
-    let names: Vec<String> = (0..10).map(|n| format!("e{n}")).collect();
-    bus.publish(names.iter().map(event).collect()).await.unwrap();
+    publish_many(&bus, 10).await;
     let refused = bus.publish(vec![event("e10")]).await;
     assert!(matches!(refused, Err(BusError::Full { backlog: 10 })), "{refused:?}");
 
@@ -153,12 +162,7 @@ pub(crate) async fn refuses_when_full_and_recovers(fixture: Fixture) {
     assert!(matches!(refused, Err(BusError::Full { .. })), "{refused:?}");
 
     ack_all(gather(&mut assistant, 4).await).await;
-    let deadline = Instant::now() + TIMEOUT;
-    while let Err(error) = bus.publish(vec![event("e10")]).await {
-        assert!(matches!(error, BusError::Full { .. }), "{error}");
-        assert!(Instant::now() < deadline, "stays full");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    publish_once_there_is_room(&bus, "e10").await;
     assert_eq!(one(&mut backup).await.id, "e10");
     // No old message was dropped for it.
     let rest = gather(&mut assistant, 7).await;
@@ -171,8 +175,7 @@ pub(crate) async fn makes_room_when_a_consumer_is_removed(fixture: Fixture) {
     let bus = fixture.open().await;
     let mut backup = bus.consume(&events("backup")).await.unwrap();
     bus.ensure(&events("forgotten")).await.unwrap();
-    let names: Vec<String> = (0..10).map(|n| format!("e{n}")).collect();
-    bus.publish(names.iter().map(event).collect()).await.unwrap();
+    publish_many(&bus, 10).await;
     ack_all(gather(&mut backup, 10).await).await;
     until_backlog(&bus, &events("backup"), 0).await;
     let mut listed = bus.consumers().await.unwrap();
@@ -186,12 +189,7 @@ pub(crate) async fn makes_room_when_a_consumer_is_removed(fixture: Fixture) {
 
     assert!(bus.remove_consumer("forgotten").await.unwrap());
     assert!(!bus.remove_consumer("forgotten").await.unwrap(), "it is gone");
-    let deadline = Instant::now() + TIMEOUT;
-    while let Err(error) = bus.publish(vec![event("e10")]).await {
-        assert!(matches!(error, BusError::Full { .. }), "{error}");
-        assert!(Instant::now() < deadline, "stays full");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    publish_once_there_is_room(&bus, "e10").await;
     assert_eq!(one(&mut backup).await.id, "e10");
     bus.close().await;
     // Nor does it come back.

@@ -137,6 +137,11 @@ pub(crate) async fn publish(bus: &Bus, ids: &[&str]) {
     bus.publish(ids.iter().map(event).collect()).await.unwrap();
 }
 
+/// Publishes that many events at once, `e0` first.
+pub(crate) async fn publish_many(bus: &Bus, count: usize) {
+    bus.publish((0..count).map(|n| event(format!("e{n}"))).collect()).await.unwrap();
+}
+
 /// Fetches until there are `count` messages.
 pub(crate) async fn gather(consumer: &mut Consumer, count: usize) -> Vec<Delivery> {
     let deadline = Instant::now() + TIMEOUT;

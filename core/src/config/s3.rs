@@ -5,8 +5,9 @@ use serde::{Deserialize, Deserializer};
 
 use super::deserialize::{optional_web_address, parsed, secret};
 
-/// Settings of the object store; used if `blobs` names a bucket.
-#[derive(Clone, Debug, Deserialize)]
+/// Settings of the object store; used if `blobs` names a bucket. The default is for folders, which
+/// need none.
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct S3Config {
     /// Endpoint without a trailing slash; `None` for AWS in the region.

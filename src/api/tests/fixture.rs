@@ -287,19 +287,12 @@ fn as_all_others(
 
 async fn services(store: &Store, folder: &TempDir, clock: &SharedClock) -> Services {
     let bus = EmbeddedBus::open(folder.path(), BusLimits::default(), Arc::clone(clock)).await;
-    let s3 = S3Config {
-        endpoint: None,
-        region: String::new(),
-        access_key_id: None,
-        secret_access_key: None,
-        path_style: false,
-    };
     let media = BlobsKind::Folder(folder.path().join("media"));
     Services::new(ServiceParts {
         store: store.clone(),
         clock: Arc::clone(clock),
         bus: Bus::Embedded(bus.unwrap()),
-        blobs: Blobs::open(&media, &s3).unwrap(),
+        blobs: Blobs::open(&media, &S3Config::default()).unwrap(),
         bots: Bots::default(),
         bot_setup: BotSetupService::new(Vec::new(), None, &[], Arc::clone(clock)),
         assistants: Assistants::new(store.clone(), SemanticSpace::built_in()),

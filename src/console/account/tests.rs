@@ -3,12 +3,10 @@
 use std::collections::HashSet;
 
 use chatkeep_core::bounds::Bounds;
-use chatkeep_core::event::{ChannelKind, PlatformKind};
 use chatkeep_core::id::ChannelId;
 use chatkeep_services::webhooks::DeliveryListQuery;
 use chatkeep_store::{
-    ChannelStatus, DeliveryStatus, DisabledReason, EventRef, OutboxEventKind, TEST_EVENT, Webhook,
-    WebhookDelivery,
+    DeliveryStatus, DisabledReason, EventRef, OutboxEventKind, TEST_EVENT, Webhook, WebhookDelivery,
 };
 use chrono::NaiveDate;
 use chrono_tz::Tz;
@@ -17,6 +15,7 @@ use super::reach::{ChatChoice, SentChats, chosen};
 use super::webhook_log::{DeliveryRow, LogQuery};
 use super::webhooks::{WebhookCard, events, limits};
 use super::*;
+use crate::tests::group_since;
 
 const NOW: &str = "2026-03-01T04:00:00Z";
 
@@ -33,24 +32,7 @@ fn taipei(language: Language) -> Dates {
 }
 
 fn chat(id: &str, name: Option<&str>) -> Channel {
-    Channel {
-        id: id.into(),
-        platform: PlatformKind::Line,
-        kind: ChannelKind::Group,
-        bot: String::new(),
-        name: name.map(str::to_owned),
-        picture_url: None,
-        member_count: 2,
-        created_at: at(NOW),
-        created_by: "system".to_owned(),
-        enabled_at: at(NOW),
-        status: ChannelStatus::Active,
-        bytes: 0,
-        message_count: 0,
-        time_zone: None,
-        retention_days: None,
-        keeps_earlier_texts: false,
-    }
+    Channel { name: name.map(str::to_owned), ..group_since(at(NOW), id) }
 }
 
 #[test]

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use chatkeep_core::assistant::{AssistantConfig, QaMode};
-use chatkeep_core::event::{ChannelKind, PlatformKind};
 use chatkeep_services::assistant::AssistantSettings;
 use chatkeep_store::{Channel, MediaReason, MediaStatus};
 use chatkeep_view::pseudonyms::Mask;
 
 use super::*;
+use crate::tests::group_since;
 
 const NOW: &str = "2026-03-01T04:00:00Z";
 
@@ -21,24 +21,7 @@ fn dates_in(language: Language) -> Dates {
 }
 
 fn settings(status: ChannelStatus, is_paused: bool) -> ChannelSettings {
-    let channel = Channel {
-        id: "C1".into(),
-        platform: PlatformKind::Line,
-        kind: ChannelKind::Group,
-        bot: String::new(),
-        name: None,
-        picture_url: None,
-        member_count: 2,
-        created_at: at(NOW),
-        created_by: "system".to_owned(),
-        enabled_at: at(NOW),
-        status,
-        bytes: 0,
-        message_count: 0,
-        time_zone: None,
-        retention_days: None,
-        keeps_earlier_texts: false,
-    };
+    let channel = Channel { status, ..group_since(at(NOW), "C1") };
     let assistant = AssistantSettings {
         version: 1,
         config: AssistantConfig::default(),

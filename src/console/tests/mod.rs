@@ -51,8 +51,8 @@ use chatkeep_services::bot_setup::BotSetupService;
 use chatkeep_services::removals::RemovalWorker;
 use chatkeep_services::{ServiceParts, Services};
 use chatkeep_store::{
-    ChannelChange, NewSession, PresenceEvidence, PresenceEvidenceKind, Sender, SignedIn, Store,
-    StoredMessage,
+    Channel, ChannelChange, ChannelStatus, NewSession, PresenceEvidence, PresenceEvidenceKind,
+    Sender, SignedIn, Store, StoredMessage,
 };
 use chatkeep_view::Links;
 use chatkeep_workers::assistant::Assistants;
@@ -260,18 +260,11 @@ fn said(user: &str, at: Timestamp, words: &str) -> MessageChange {
 async fn services(folder: &TempDir, db: &Store, clock: &SharedClock) -> Services {
     let bus = EmbeddedBus::open(folder.path(), BusLimits::default(), Arc::clone(clock));
     let files = BlobsKind::Folder(folder.path().join("files"));
-    let no_bucket = S3Config {
-        endpoint: None,
-        region: String::new(),
-        access_key_id: None,
-        secret_access_key: None,
-        path_style: false,
-    };
     Services::new(ServiceParts {
         store: db.clone(),
         clock: Arc::clone(clock),
         bus: Bus::Embedded(bus.await.unwrap()),
-        blobs: Blobs::open(&files, &no_bucket).unwrap(),
+        blobs: Blobs::open(&files, &S3Config::default()).unwrap(),
         bots: Bots::new([]),
         bot_setup: BotSetupService::new(Vec::new(), None, &[], Arc::clone(clock)),
         assistants: Assistants::new(db.clone(), SemanticSpace::built_in()),
@@ -325,6 +318,28 @@ fn values_of(address: &str, field: &str) -> Vec<String> {
     let query = query.split('#').next().unwrap_or_default();
     let pairs = form_urlencoded::parse(query.as_bytes());
     pairs.filter(|(name, _)| name == field).map(|(_, value)| value.into_owned()).collect()
+}
+
+/// Returns a group without a name and messages, as it is since that time.
+pub(super) fn group_since(time: Timestamp, id: &str) -> Channel {
+    Channel {
+        id: id.into(),
+        platform: PlatformKind::Line,
+        kind: ChannelKind::Group,
+        bot: String::new(),
+        name: None,
+        picture_url: None,
+        member_count: 2,
+        created_at: time,
+        created_by: "system".to_owned(),
+        enabled_at: time,
+        status: ChannelStatus::Active,
+        bytes: 0,
+        message_count: 0,
+        time_zone: None,
+        retention_days: None,
+        keeps_earlier_texts: false,
+    }
 }
 
 /// Returns a stored message of a person with that content.

@@ -153,18 +153,11 @@ impl Fixture {
 async fn services(folder: &Path, clock: &SharedClock, session_idle: Duration) -> Services {
     let store = chatkeep_store::Store::open(&Database::Sqlite, folder, 2).await.unwrap();
     let bus = EmbeddedBus::open(folder, BusLimits::default(), Arc::clone(clock)).await.unwrap();
-    let s3 = S3Config {
-        endpoint: None,
-        region: String::new(),
-        access_key_id: None,
-        secret_access_key: None,
-        path_style: false,
-    };
     let media = BlobsKind::Folder(folder.join("media"));
     Services::new(ServiceParts {
         clock: Arc::clone(clock),
         bus: chatkeep_bus::Bus::Embedded(bus),
-        blobs: chatkeep_blobs::Blobs::open(&media, &s3).unwrap(),
+        blobs: chatkeep_blobs::Blobs::open(&media, &S3Config::default()).unwrap(),
         bots: Bots::default(),
         bot_setup: BotSetupService::new(Vec::new(), None, &[], Arc::clone(clock)),
         assistants: Assistants::new(store.clone(), SemanticSpace::built_in()),

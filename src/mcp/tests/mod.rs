@@ -221,14 +221,7 @@ impl ToolBench {
 
 fn open_blobs(folder: &TempDir) -> Blobs {
     let place = BlobsKind::Folder(folder.path().join("files"));
-    let s3 = S3Config {
-        endpoint: None,
-        region: String::new(),
-        access_key_id: None,
-        secret_access_key: None,
-        path_style: false,
-    };
-    Blobs::open(&place, &s3).unwrap()
+    Blobs::open(&place, &S3Config::default()).unwrap()
 }
 
 /// Returns a caller whose key may do what the person may.

@@ -2,7 +2,6 @@
 //! time or day is refused with one that is.
 
 use chatkeep_core::message::Content;
-use chatkeep_search::Sort;
 use chatkeep_services::search::SearchQuery;
 use chatkeep_view::when::When;
 use chrono_tz::Tz;
@@ -203,19 +202,8 @@ async fn a_middle_may_be_a_day_a_time_or_a_message_of_that_channel() {
 
 /// Returns a search with these limits.
 fn query(text: &str, from: Option<&str>) -> SearchQuery {
-    SearchQuery {
-        text: text.to_owned(),
-        zone: None,
-        from: from.and_then(When::parse),
-        to: None,
-        sender: None,
-        bot_name: None,
-        kind: None,
-        sort: Sort::Relevance,
-        limit: 20,
-        cursor: None,
-        snippet: 100,
-    }
+    let from = from.and_then(When::parse);
+    SearchQuery { from, ..SearchQuery::of_text(text.to_owned(), 20, 100) }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `search`: messages by words, in the form that research connectors look for.
 
 use chatkeep_core::role::Scope;
-use chatkeep_search::{SearchResult, Sort};
+use chatkeep_search::SearchResult;
 use chatkeep_services::access::ReadMessages;
 use chatkeep_services::search::SearchQuery;
 use chatkeep_services::{Caller, Services};
@@ -71,19 +71,7 @@ impl ToolDefinition for Search {
         asked: DocumentQuery,
     ) -> Result<ToolAnswer<FoundDocuments>, ToolError> {
         let access = services.access.scoped::<ReadMessages>(caller)?;
-        let query = SearchQuery {
-            text: asked.query,
-            zone: None,
-            from: None,
-            to: None,
-            sender: None,
-            bot_name: None,
-            kind: None,
-            sort: Sort::Relevance,
-            limit: RESULTS,
-            cursor: None,
-            snippet: TEXT,
-        };
+        let query = SearchQuery::of_text(asked.query, RESULTS, TEXT);
         let page = services.search.everywhere(&access, None, &query).await?;
         if page.hits.is_empty() && !page.unknown_names.is_empty() {
             // The form of the answer has no place for a hint.

@@ -213,19 +213,12 @@ async fn fill(store: &Store, now: Timestamp) {
 
 async fn open_services(store: Store, clock: &SharedClock, folder: &TempDir) -> Services {
     let bus = EmbeddedBus::open(folder.path(), BusLimits::default(), Arc::clone(clock));
-    let s3 = S3Config {
-        endpoint: None,
-        region: String::new(),
-        access_key_id: None,
-        secret_access_key: None,
-        path_style: false,
-    };
     let files = BlobsKind::Folder(folder.path().join("files"));
     Services::new(ServiceParts {
         store: store.clone(),
         clock: Arc::clone(clock),
         bus: Bus::Embedded(bus.await.unwrap()),
-        blobs: Blobs::open(&files, &s3).unwrap(),
+        blobs: Blobs::open(&files, &S3Config::default()).unwrap(),
         bots: Bots::new([]),
         bot_setup: BotSetupService::new(Vec::new(), None, &[], Arc::clone(clock)),
         assistants: Assistants::new(store.clone(), SemanticSpace::built_in()),

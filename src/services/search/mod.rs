@@ -110,6 +110,24 @@ pub struct MessageSearch {
 }
 
 impl SearchQuery {
+    /// Returns a request for what is found by a text alone, best matches first: at most `limit` on a
+    /// page, with snippets of at most `snippet` characters.
+    pub const fn of_text(text: String, limit: u32, snippet: usize) -> Self {
+        Self {
+            text,
+            zone: None,
+            from: None,
+            to: None,
+            sender: None,
+            bot_name: None,
+            kind: None,
+            sort: Sort::Relevance,
+            limit,
+            cursor: None,
+            snippet,
+        }
+    }
+
     /// Returns the text that cursors of this search are bound to: what was asked, whatever channels
     /// it comes to on that page. The query stands there by its hash, which is shorter, but for readers
     /// of pseudonyms: it may name people, and a hash would confirm a guess at who they are.

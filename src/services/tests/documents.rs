@@ -4,12 +4,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use chatkeep_core::bounds::Bounds;
-use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
-use chatkeep_core::id::ChannelId;
-use chatkeep_core::message::{Content, MessageChange, Received};
+use chatkeep_core::message::Content;
 use chatkeep_core::role::Scope;
 use chatkeep_i18n::Language;
-use chatkeep_store::{ChannelChange, NewGrant, NewKey, PresenceEvidence, PresenceEvidenceKind};
+use chatkeep_store::{NewGrant, NewKey, PresenceEvidenceKind};
 use chatkeep_transfer::{Format, OwnFormat};
 use chatkeep_view::Links;
 use chatkeep_view::pseudonyms::Mask;
@@ -21,6 +19,7 @@ use super::super::documents::DocumentError;
 use super::super::exports::{ExportRequest, ExportService};
 use super::super::live::LiveService;
 use super::super::{Caller, Credential, ServiceError};
+use super::scene::sent;
 use super::{GROUP, Group, OTHER, OWNER, caller, say, session};
 
 type Document = BoxStream<'static, Result<Bytes, DocumentError>>;
@@ -121,30 +120,14 @@ impl Group {
 
     pub(super) async fn leaves(&self) {
         self.hands.advance(Duration::from_secs(1));
-        let left = PresenceEvidence {
-            channel: ChannelRef { id: ChannelId::from(GROUP), kind: ChannelKind::Group },
-            platform: PlatformKind::Line,
-            bot: String::new(),
-            at: self.clock.now(),
-            kind: PresenceEvidenceKind::Left(OTHER.into()),
-        };
-        self.store.members().record_presence(&[left], self.clock.now()).await.unwrap();
+        self.happened(GROUP, PresenceEvidenceKind::Left(OTHER.into())).await;
     }
 
     /// Stores a message that is sent now.
     async fn say_now(&self, text: &str) {
-        let content = Content::text(text);
-        let received = Received {
-            at: self.clock.now(),
-            sender: Some(OWNER.into()),
-            kind: content.kind(),
-            content: serde_json::to_string(&content).unwrap(),
-            quoted: None,
-            is_bot: false,
-        };
-        let change = MessageChange::Received(received);
-        let change = ChannelChange { channel: GROUP.into(), message: text.into(), change };
-        self.store.messages().ingest(&[change], self.clock.now()).await.unwrap();
+        let now = self.clock.now();
+        let said = sent(GROUP, text, Some(OWNER), now, &Content::text(text));
+        self.store.messages().ingest(&[said], now).await.unwrap();
     }
 }
 

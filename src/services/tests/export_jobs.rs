@@ -13,14 +13,13 @@ use chatkeep_view::Links;
 use chrono_tz::Tz;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
 
 use super::super::access::{ChannelAccess, Member, ReadMessages};
 use super::super::documents::DocumentError;
 use super::super::export_jobs::{ExportJobService, ExportWorker};
 use super::super::exports::{ExportRequest, ExportService};
 use super::orphan_sweep::bucket_at;
-use super::{GROUP, Group, OWNER, caller, say};
+use super::{GROUP, Group, OWNER, caller, run_until, say};
 
 /// Group with a media store, and the parts that write and read its exports.
 struct Exporting {
@@ -55,20 +54,12 @@ impl Exporting {
     }
 
     /// Runs a worker until the condition holds.
-    async fn work_until(&self, mut holds: impl AsyncFnMut() -> bool) {
+    async fn work_until(&self, holds: impl AsyncFnMut() -> bool) {
         let (store, clock) = (self.group.store.clone(), Arc::clone(&self.group.clock));
         let (disk, links) = (self.disk.clone(), Links::default());
         let worker = ExportWorker::new(store, self.blobs.clone(), clock, disk, links);
         let worker = worker.with_timeout(self.timeout);
-        let stop = CancellationToken::new();
-        let condition = async {
-            let _stop = stop.clone().drop_guard();
-            while !holds().await {
-                tokio::task::yield_now().await;
-            }
-        };
-        let condition = tokio::time::timeout(Duration::from_mins(1), condition);
-        tokio::join!(condition, worker.run(stop.clone())).0.expect("the condition holds in time");
+        run_until(|stop| worker.run(stop), holds).await;
     }
 
     async fn is(&self, export: &ExportJob, status: JobStatus) -> bool {

@@ -7,13 +7,14 @@ use bytes::Bytes;
 use chatkeep_blobs::{Blobs, BoxError};
 use chatkeep_core::config::{BlobsKind, S3Config};
 use chatkeep_core::id::MessageId;
-use chatkeep_core::message::{Content, MediaInfo, MessageChange, Received};
+use chatkeep_core::message::{Content, MediaInfo, MessageChange};
 use chatkeep_store::{ChannelChange, MediaOutcome, NewMedia};
 use futures_util::stream::{StreamExt as _, TryStreamExt as _, iter};
 
 use super::super::access::{Member, ReadMedia};
 use super::super::documents::DocumentError;
 use super::super::media::{FileStream, MediaService};
+use super::scene::sent;
 use super::{GROUP, Group, OTHER, OWNER, caller, session};
 
 /// Size of the file in bytes: that of several pieces.
@@ -32,14 +33,7 @@ impl Group {
     /// Opens a media store in a folder of its own.
     pub(super) fn files(&self) -> Blobs {
         let folder = BlobsKind::Folder(self.folder.path().join("files"));
-        let s3 = S3Config {
-            endpoint: None,
-            region: String::new(),
-            access_key_id: None,
-            secret_access_key: None,
-            path_style: false,
-        };
-        Blobs::open(&folder, &s3).unwrap()
+        Blobs::open(&folder, &S3Config::default()).unwrap()
     }
 
     async fn change(&self, message: &MessageId, change: MessageChange) {
@@ -50,15 +44,8 @@ impl Group {
     /// Stores a message with a file.
     async fn send_file(&self, message: &MessageId, blobs: &Blobs) {
         let (now, content) = (self.clock.now(), Content::Image(MediaInfo::default()));
-        let received = Received {
-            at: now,
-            sender: Some(OWNER.into()),
-            kind: content.kind(),
-            content: serde_json::to_string(&content).unwrap(),
-            quoted: None,
-            is_bot: false,
-        };
-        self.change(message, MessageChange::Received(received)).await;
+        let picture = sent(GROUP, message.as_str(), Some(OWNER), now, &content);
+        self.store.messages().ingest(&[picture], now).await.unwrap();
         let file = iter([Ok::<_, Infallible>(Bytes::from(vec![7; SIZE]))]);
         let claim = |blob| async {
             self.store.media().claim_blob(blob, self.clock.now()).await.map_err(BoxError::from)

@@ -11,6 +11,7 @@ mod own;
 mod pseudonyms;
 mod removals;
 mod retention;
+mod scene;
 mod use_cases;
 mod wal_checkpoint;
 
@@ -22,9 +23,8 @@ use chatkeep_bus::{Bus, BusLimits};
 use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, QaMode, RuleDraft};
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::config::Database;
-use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::{ChannelId, SessionId, UserId};
-use chatkeep_core::message::{Content, MessageChange, Received};
+use chatkeep_core::message::Content;
 use chatkeep_core::plan::Plan;
 use chatkeep_core::role::Scope;
 use chatkeep_core::signing;
@@ -32,8 +32,8 @@ use chatkeep_core::time::{ManualClock, SharedClock, Timestamp};
 use chatkeep_index::semantic::SemanticSpace;
 use chatkeep_platform::Bots;
 use chatkeep_store::{
-    ChannelChange, NewSession, NewWebhook, OutboxEventKind, PresenceEvidence, PresenceEvidenceKind,
-    ReplySource, SignedIn, Store, WebhookChange, WebhookMade, WebhookMaker,
+    NewSession, NewWebhook, OutboxEventKind, PresenceEvidenceKind, ReplySource, SignedIn, Store,
+    WebhookChange, WebhookMade, WebhookMaker,
 };
 use chatkeep_view::Links;
 use chatkeep_view::pseudonyms::Mask;
@@ -57,6 +57,7 @@ use super::operator::Operator;
 use super::overview::OverviewService;
 use super::subscriptions::SubscriptionService;
 use super::{Caller, Credential, FieldPath, ServiceError};
+use scene::sent;
 
 const GROUP: &str = "C1";
 const OWNER: &str = "U1";
@@ -105,20 +106,11 @@ impl Group {
     }
 
     async fn fill(&self) {
-        let channel = ChannelRef { id: ChannelId::from(GROUP), kind: ChannelKind::Group };
-        let present = |user: &str| PresenceEvidence {
-            channel: channel.clone(),
-            platform: PlatformKind::Line,
-            bot: String::new(),
-            at: self.clock.now(),
-            kind: PresenceEvidenceKind::Present(UserId::from(user)),
-        };
-        let evidence = [present(OWNER), present(OTHER)];
-        self.store.members().record_presence(&evidence, self.clock.now()).await.unwrap();
         for user in [OWNER, OTHER] {
             let (id, secret) = (session(user), format!("secret of {user}"));
             let session = NewSession { id: &id, secret: &secret, csrf: "" };
             let user = user.into();
+            self.arrives(&user).await;
             let person = SignedIn { user: &user, display_name: None, picture_url: None };
             self.store.sessions().sign_in(&person, &session, self.clock.now()).await.unwrap();
         }
@@ -126,14 +118,7 @@ impl Group {
 
     /// Makes somebody a member.
     async fn arrives(&self, user: &UserId) {
-        let evidence = PresenceEvidence {
-            channel: ChannelRef { id: ChannelId::from(GROUP), kind: ChannelKind::Group },
-            platform: PlatformKind::Line,
-            bot: String::new(),
-            at: self.clock.now(),
-            kind: PresenceEvidenceKind::Present(user.clone()),
-        };
-        self.store.members().record_presence(&[evidence], self.clock.now()).await.unwrap();
+        self.happened(GROUP, PresenceEvidenceKind::Present(user.clone())).await;
     }
 
     async fn settings(&self) -> super::assistant::SettingsAccess {
@@ -370,16 +355,8 @@ async fn a_key_never_gives_more_than_its_creator_has() {
 #[tokio::test]
 async fn an_overview_is_within_the_bounds_of_its_caller() {
     let group = Group::new().await;
-    let elsewhere = ChannelRef { id: ChannelId::from("C2"), kind: ChannelKind::Group };
-    let evidence = PresenceEvidence {
-        channel: elsewhere,
-        platform: PlatformKind::Line,
-        bot: String::new(),
-        at: group.clock.now(),
-        kind: PresenceEvidenceKind::Present(OWNER.into()),
-    };
+    group.happened("C2", PresenceEvidenceKind::Present(OWNER.into())).await;
     let now = group.clock.now();
-    group.store.members().record_presence(&[evidence], now).await.unwrap();
     group.store.accounts().subscribe(&"C2".into(), &OWNER.into(), now).await.unwrap();
     group.sql("UPDATE channels SET bytes = 300 WHERE channel_id = 'C2'").await;
     let (id, user, secret) = ("wh_1".into(), OWNER.into(), signing::secret([1; 32]));
@@ -408,20 +385,27 @@ async fn an_overview_is_within_the_bounds_of_its_caller() {
     assert_eq!(seen(bounds).await, (1, 300, 0), "the quota is the user's");
 }
 
+/// Runs a worker, which ends once the token is cancelled, until the condition holds.
+async fn run_until<W: Future<Output = ()>>(
+    worker: impl FnOnce(CancellationToken) -> W,
+    mut holds: impl AsyncFnMut() -> bool,
+) {
+    let stop = CancellationToken::new();
+    let condition = async {
+        let _stop = stop.clone().drop_guard();
+        while !holds().await {
+            tokio::task::yield_now().await;
+        }
+    };
+    let condition = tokio::time::timeout(Duration::from_mins(1), condition);
+    tokio::join!(condition, worker(stop.clone())).0.expect("the condition holds in time");
+}
+
 /// Stores texts of the owner, a minute apart.
 async fn say(group: &Group, texts: &[String]) {
     let said = |(number, text): (usize, &String)| {
-        let content = Content::text(text.as_str());
-        let received = Received {
-            at: Timestamp::from_millis(1_000 + i64::try_from(number).unwrap()),
-            sender: Some(OWNER.into()),
-            kind: content.kind(),
-            content: serde_json::to_string(&content).unwrap(),
-            quoted: None,
-            is_bot: false,
-        };
-        let (channel, message) = (GROUP.into(), format!("m{number}").as_str().into());
-        ChannelChange { channel, message, change: MessageChange::Received(received) }
+        let at = Timestamp::from_millis(1_000 + i64::try_from(number).unwrap());
+        sent(GROUP, &format!("m{number}"), Some(OWNER), at, &Content::text(text.as_str()))
     };
     let changes: Vec<_> = texts.iter().enumerate().map(said).collect();
     group.store.messages().ingest(&changes, group.clock.now()).await.unwrap();

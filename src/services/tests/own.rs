@@ -5,15 +5,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use chatkeep_core::assistant::QaMode;
-use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
+use chatkeep_core::message::Content;
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::Language;
 use chatkeep_store::{
-    ActivityFilter, ChangeKind, ChannelChange, JobStatus, MemberStatus, PresenceEvidence,
-    PresenceEvidenceKind, ReadAction, Reader,
+    ActivityFilter, ChangeKind, JobStatus, MemberStatus, PresenceEvidenceKind, ReadAction, Reader,
 };
 use chatkeep_transfer::OwnFormat;
 use chatkeep_view::Links;
@@ -30,6 +28,7 @@ use super::super::documents;
 use super::super::messages::MessageService;
 use super::super::my_data::MyDataService;
 use super::super::{Caller, ServiceError};
+use super::scene::sent;
 use super::{GROUP, Group, OTHER, OWNER, caller};
 use crate::removals::RemovalWorker;
 
@@ -71,20 +70,12 @@ impl Group {
 
     /// Stores a message of each of the two.
     async fn say(&self, id: &str) {
-        let changes = [OWNER, OTHER].map(|user| ChannelChange {
-            channel: GROUP.into(),
-            message: format!("{id}-{user}").into(),
-            change: MessageChange::Received(Received {
-                at: self.clock.now(),
-                sender: Some(user.into()),
-                kind: MessageType::Text,
-                content: serde_json::to_string(&Content::text(format!("<{id} of {user}>")))
-                    .unwrap(),
-                quoted: None,
-                is_bot: false,
-            }),
+        let now = self.clock.now();
+        let changes = [OWNER, OTHER].map(|user| {
+            let text = Content::text(format!("<{id} of {user}>"));
+            sent(GROUP, &format!("{id}-{user}"), Some(user), now, &text)
         });
-        self.store.messages().ingest(&changes, self.clock.now()).await.unwrap();
+        self.store.messages().ingest(&changes, now).await.unwrap();
     }
 
     async fn exported(&self, format: OwnFormat) -> String {
@@ -143,14 +134,7 @@ async fn an_erasure_everywhere_begins_wherever_it_can() {
     let group = Group::new().await;
     group.say("one").await;
     let elsewhere = ChannelId::from("C2");
-    let evidence = PresenceEvidence {
-        channel: ChannelRef { id: elsewhere.clone(), kind: ChannelKind::Group },
-        platform: PlatformKind::Line,
-        bot: String::new(),
-        at: group.clock.now(),
-        kind: PresenceEvidenceKind::Present(OTHER.into()),
-    };
-    group.store.members().record_presence(&[evidence], group.clock.now()).await.unwrap();
+    group.happened(elsewhere.as_str(), PresenceEvidenceKind::Present(OTHER.into())).await;
     group.hands.advance(Duration::from_millis(1));
     let (my_data, write) = (group.my_data(), group.access.scoped::<WriteBackup>(caller(OTHER)));
     let write = write.unwrap();

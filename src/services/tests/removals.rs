@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::super::deployment_metrics::ChannelJobMetrics;
 use super::super::removals::RemovalWorker;
-use super::{GROUP, Group, OWNER, say};
+use super::{GROUP, Group, OWNER, run_until, say};
 
 const REFUSE: &str = "CREATE TRIGGER refuse BEFORE DELETE ON messages
                       BEGIN SELECT RAISE(ABORT, 'refused'); END";
@@ -38,17 +38,9 @@ async fn job(group: &Group) -> ChannelJob {
 }
 
 /// Runs a worker until the condition holds.
-async fn work_until(group: &Group, mut holds: impl AsyncFnMut() -> bool) {
-    let (store, clock) = (group.store.clone(), Arc::clone(&group.clock));
-    let (worker, stop) = (RemovalWorker::new(store, clock), CancellationToken::new());
-    let condition = async {
-        let _stop = stop.clone().drop_guard();
-        while !holds().await {
-            tokio::task::yield_now().await;
-        }
-    };
-    let condition = tokio::time::timeout(Duration::from_mins(1), condition);
-    tokio::join!(condition, worker.run(stop.clone())).0.expect("the condition holds in time");
+async fn work_until(group: &Group, holds: impl AsyncFnMut() -> bool) {
+    let worker = RemovalWorker::new(group.store.clone(), Arc::clone(&group.clock));
+    run_until(|stop| worker.run(stop), holds).await;
 }
 
 #[tokio::test]

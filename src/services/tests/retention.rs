@@ -4,15 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::config::RetentionConfig;
-use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
-use chatkeep_core::id::ChannelId;
-use chatkeep_core::message::{Content, MessageChange, Received};
+use chatkeep_core::message::Content;
 use chatkeep_core::time::{Clock as _, DAY, Timestamp};
-use chatkeep_store::{ActivityFilter, ChannelChange, PresenceEvidence, PresenceEvidenceKind};
+use chatkeep_store::{ActivityFilter, PresenceEvidenceKind};
 use chatkeep_workers::periodic::{JobFailure, PeriodicJob as _};
 use tokio_util::sync::CancellationToken;
 
 use super::super::retention::Retention;
+use super::scene::sent;
 use super::{GROUP, Group, OWNER, say};
 
 /// Runs a round of the job with that time for what nobody subscribes to.
@@ -69,28 +68,11 @@ async fn whoever_subscribes_again_in_time_keeps_it() {
 
 /// Stores a message of the owner in another group, to which they subscribe.
 async fn say_elsewhere(group: &Group, id: &str) {
-    let (channel, now) = (ChannelId::from(id), group.hands.now());
-    let evidence = PresenceEvidence {
-        channel: ChannelRef { id: channel.clone(), kind: ChannelKind::Group },
-        platform: PlatformKind::Line,
-        bot: String::new(),
-        at: now,
-        kind: PresenceEvidenceKind::Present(OWNER.into()),
-    };
-    group.store.members().record_presence(&[evidence], now).await.unwrap();
-    group.store.accounts().subscribe(&channel, &OWNER.into(), now).await.unwrap();
-    let content = Content::text("words");
-    let received = Received {
-        at: Timestamp::from_millis(1_000),
-        sender: Some(OWNER.into()),
-        kind: content.kind(),
-        content: serde_json::to_string(&content).unwrap(),
-        quoted: None,
-        is_bot: false,
-    };
-    let change = MessageChange::Received(received);
-    let change = ChannelChange { channel, message: "elsewhere".into(), change };
-    group.store.messages().ingest(&[change], now).await.unwrap();
+    group.happened(id, PresenceEvidenceKind::Present(OWNER.into())).await;
+    let (now, at) = (group.hands.now(), Timestamp::from_millis(1_000));
+    group.store.accounts().subscribe(&id.into(), &OWNER.into(), now).await.unwrap();
+    let said = sent(id, "elsewhere", Some(OWNER), at, &Content::text("words"));
+    group.store.messages().ingest(&[said], now).await.unwrap();
 }
 
 #[tokio::test]

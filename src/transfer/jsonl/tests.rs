@@ -3,24 +3,12 @@
 use chatkeep_core::id::MAX_ID;
 use chatkeep_core::message::{Emoji, ImageSet};
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{MediaRecord, MediaStatus, Sender};
+use chatkeep_store::{MediaStatus, Sender};
 use proptest::prelude::*;
 
 use super::*;
+use crate::sample_tests::record;
 use chatkeep_view::pseudonyms::Mask;
-
-/// Returns the record of a pending file.
-fn pending() -> MediaRecord {
-    MediaRecord {
-        status: MediaStatus::Pending,
-        bytes: 0,
-        stored_at: None,
-        blob: None,
-        content_type: None,
-        preview: None,
-        reason: None,
-    }
-}
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![any::<String>(), "[a-z早安ก\n\"\\\\]{0,20}"]
@@ -103,7 +91,7 @@ fn stored(content: &Content, at: i64) -> (StoredMessage, String) {
             picture_url: None,
         }),
         kind: content.kind(),
-        media: content.kind().is_media().then(pending),
+        media: content.kind().is_media().then(|| record(MediaStatus::Pending)),
         content: Some(content),
         bytes: i64::try_from(json.len()).unwrap(),
         quoted: Some("m0".into()),

@@ -338,9 +338,15 @@ mod tests {
     use super::*;
 
     pub(super) fn read(text: &str) -> Vec<String> {
+        read_among(&["Tony Chou"], "%d %H:%M", text)
+    }
+
+    /// Returns what is read of a text among people of these names, with times in that format.
+    pub(super) fn read_among(names: &[&str], format: &str, text: &str) -> Vec<String> {
         let mut survey = Survey::default();
         text.lines().for_each(|line| survey.line(line));
-        let mut reader = survey.reader(survey.order().unwrap(), ["Tony Chou"].into_iter());
+        let order = survey.order().unwrap_or(DateOrder::MonthFirst);
+        let mut reader = survey.reader(order, names.iter().copied());
         let mut found = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
             reader.line(number, line, &mut found);
@@ -349,7 +355,7 @@ mod tests {
         let shown = |found: &ParsedLine| match found {
             ParsedLine::Said(said) => {
                 let kind = said.content.as_ref().map_or("unsent", |content| content.kind().name());
-                format!("{} {}|{kind}|{}", said.at.format("%d %H:%M"), said.name, said.text)
+                format!("{} {}|{kind}|{}", said.at.format(format), said.name, said.text)
             }
             ParsedLine::Happened => "happened".to_owned(),
             ParsedLine::Unknown { line, .. } => format!("unknown {line}"),

@@ -1,7 +1,7 @@
 //! Test cases of all supported formats of exported texts, by platform, language and version. The
 //! texts are made up after public descriptions of the formats.
 
-use super::{DateOrder, ParsedLine, Survey};
+use super::tests::read_among;
 
 /// Test case: its format, its text, and the expected items.
 type Variant = (&'static str, &'static str, &'static [&'static str]);
@@ -319,24 +319,7 @@ const VARIANTS: &[Variant] = &[
 ];
 
 fn read(text: &str) -> Vec<String> {
-    let mut survey = Survey::default();
-    text.lines().for_each(|line| survey.line(line));
-    let order = survey.order().unwrap_or(DateOrder::MonthFirst);
-    let mut reader = survey.reader(order, ["Tony Chou", "佐藤 健", "Ann", "น้ำ"].into_iter());
-    let mut found = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        reader.line(number, line, &mut found);
-    }
-    reader.end(&mut found);
-    let shown = |found: &ParsedLine| match found {
-        ParsedLine::Said(said) => {
-            let kind = said.content.as_ref().map_or("unsent", |content| content.kind().name());
-            format!("{} {}|{kind}|{}", said.at.format("%m-%d %H:%M"), said.name, said.text)
-        }
-        ParsedLine::Happened => "happened".to_owned(),
-        ParsedLine::Unknown { line, .. } => format!("unknown {line}"),
-    };
-    found.iter().map(shown).collect()
+    read_among(&["Tony Chou", "佐藤 健", "Ann", "น้ำ"], "%m-%d %H:%M", text)
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::journeys::{browser, in_every_language, is_fine_in_look};
 use super::permissions::{is_for_another_role, is_hidden};
 use super::{GROUP, Scene, now};
-use crate::store::at;
+use crate::store::{at, unbounded_key};
 
 fn path(query: &str) -> String {
     format!("/c/{GROUP}/activity-log{query}")
@@ -59,19 +59,14 @@ async fn busy(scene: &Scene) -> i64 {
         .set_time_zone(&channel, Some("Asia/Taipei"), &by, at(times + 6))
         .await
         .unwrap();
+    let id = KeyId::from("key_1");
     let key = NewKey {
-        pseudonyms: None,
-        id: &KeyId::from("key_1"),
-        secret: "ck_log",
-        user: &by,
         name: "Report <1>",
         scopes: &[Scope::ReadMessages],
-        channels: None,
-        not_before: None,
-        expires_at: None,
+        ..unbounded_key(&id, "ck_log", &by)
     };
     store.keys().add_key(&key, at(times)).await.unwrap();
-    let reader = Reader::Key(KeyId::from("key_1"));
+    let reader = Reader::Key(id);
     for (reader, action, day) in [
         (&Reader::Person, ReadAction::List, 1),
         (&Reader::Person, ReadAction::List, 1),

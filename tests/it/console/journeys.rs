@@ -53,6 +53,16 @@ pub(super) async fn browser_as(scene: &Scene, user: &str) -> Browser {
     browser
 }
 
+/// Opens the conversation as its owner, with [`CONNECTIONS`].
+async fn with_connections(scene: &Scene) -> Browser {
+    let browser = browser(scene).await;
+    let script = json!({ "source": CONNECTIONS });
+    browser.command("Page.addScriptToEvaluateOnNewDocument", script).await;
+    browser.open(&scene.url(&format!("/c/{GROUP}"))).await;
+    shows(&browser, "return window.sources.length", &json!(1)).await;
+    browser
+}
+
 pub(super) async fn number(browser: &Browser, script: &str) -> i64 {
     let value = browser.script(script).await;
     value.as_i64().unwrap_or_else(|| panic!("{script}: {value}"))
@@ -307,11 +317,7 @@ async fn earlier_messages_move_nothing_in_browsers_that_do_not_see_to_that() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn news_are_fetched_when_they_are_told_also_after_a_refusal() {
     let scene = Scene::new().await;
-    let browser = browser(&scene).await;
-    let script = json!({ "source": CONNECTIONS });
-    browser.command("Page.addScriptToEvaluateOnNewDocument", script).await;
-    browser.open(&scene.url(&format!("/c/{GROUP}"))).await;
-    shows(&browser, "return window.sources.length", &json!(1)).await;
+    let browser = with_connections(&scene).await;
     let last = "return document.querySelector('#messages').lastElementChild.id";
     for (day, id) in [(3, "early"), (4, "late")] {
         let fresh = [said(GROUP, id, START + day * 86_400_000, "something new")];
@@ -340,11 +346,7 @@ async fn news_are_fetched_when_they_are_told_also_after_a_refusal() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_says_the_same_stays_when_rows_are_fetched_again() {
     let scene = Scene::new().await;
-    let browser = browser(&scene).await;
-    let script = json!({ "source": CONNECTIONS });
-    browser.command("Page.addScriptToEvaluateOnNewDocument", script).await;
-    browser.open(&scene.url(&format!("/c/{GROUP}"))).await;
-    shows(&browser, "return window.sources.length", &json!(1)).await;
+    let browser = with_connections(&scene).await;
     let edit = async |time: i64, text: &str| {
         let edit = [edited(GROUP, "link", START + 5 * 86_400_000 + time, text)];
         scene.store.messages().ingest(&edit, at(START)).await.unwrap();

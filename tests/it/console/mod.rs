@@ -35,7 +35,7 @@ use url::form_urlencoded;
 use crate::harness::http;
 use crate::pipeline::conversation::emulator;
 use crate::stack::{Parts, Stack, TestEnv};
-use crate::store::{answered, at, change, edited, erase_person, item, unsent};
+use crate::store::{answered, at, change, edited, erase_person, item, now, unsent};
 
 /// Group of the pages.
 pub(super) const GROUP: &str = "C00000000000000000000000000console";
@@ -208,11 +208,6 @@ async fn answer(request: reqwest::RequestBuilder) -> Page {
 /// Returns the secret of a person's session.
 pub(super) fn secret(user: &str) -> String {
     format!("secret-of-{user}-0123456789012345678901234567890123456789")
-}
-
-pub(super) fn now() -> chatkeep_core::time::Timestamp {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    at(i64::try_from(now.as_millis()).unwrap())
 }
 
 /// Returns a message of a person.

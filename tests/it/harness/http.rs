@@ -1,8 +1,10 @@
-//! HTTP client for tests, with the TLS provider installed once in this process.
+//! HTTP client for tests, with the TLS provider installed once in this process, and what reads its
+//! answers.
 
 use std::time::Duration;
 
 use reqwest::redirect::Policy;
+use serde_json::Value;
 
 use super::wait::DEADLINE;
 
@@ -14,6 +16,13 @@ pub(crate) fn client(limit: Duration) -> reqwest::Client {
 /// Creates a client that shows redirects.
 pub(crate) fn without_redirects() -> reqwest::Client {
     builder().redirect(Policy::none()).timeout(DEADLINE).build().unwrap()
+}
+
+/// Returns the text of that name in each row of a list that was received; empty without one.
+#[track_caller]
+pub(crate) fn texts(list: &Value, of: &str) -> Vec<String> {
+    let rows = list.as_array().unwrap_or_else(|| panic!("no list: {list}"));
+    rows.iter().map(|row| row[of].as_str().unwrap_or_default().to_owned()).collect()
 }
 
 /// Returns a builder of clients for this machine, where nothing is encrypted: reading the system's

@@ -5,6 +5,7 @@
 //! child is started by one thread that lives as long as the process.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Sender, channel};
@@ -12,7 +13,7 @@ use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
 use std::{io, thread};
 
-use super::wait::until;
+use super::wait::{DEADLINE, until};
 
 /// Signals of the bench, by the name that `kill` and `setpriv` accept.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +82,14 @@ impl Launch {
         &mut self.command
     }
 
+    /// Has all that it prints written to this file alone.
+    pub(crate) fn log_to(&mut self, file: &Path) {
+        let log = File::create(file)
+            .and_then(|log| Ok((log.try_clone()?, log)))
+            .unwrap_or_else(|error| panic!("cannot write {}: {error}", file.display()));
+        self.command.stdout(log.0).stderr(log.1);
+    }
+
     /// Starts it.
     ///
     /// # Panics
@@ -127,6 +136,22 @@ impl Running {
             .arg(self.pid().to_string())
             .status();
         assert!(sent.is_ok_and(|status| status.success()), "cannot send {signal:?}");
+    }
+
+    /// Waits until the condition holds, and returns the process; `None` when it ended instead.
+    pub(crate) async fn once(
+        mut self,
+        what: &str,
+        mut condition: impl AsyncFnMut() -> bool,
+    ) -> Option<Self> {
+        let mut holds = false;
+        until(what, DEADLINE, async || {
+            holds = condition().await;
+            holds || self.exited().is_some()
+        })
+        .await;
+        // Had another process taken its port, that one would respond and ours be gone.
+        (holds && self.exited().is_none()).then_some(self)
     }
 
     /// Waits for its end.

@@ -10,6 +10,7 @@ pub(crate) mod files;
 pub(crate) mod http;
 pub(crate) mod launch;
 pub(crate) mod nats;
+pub(crate) mod numbers;
 pub(crate) mod oidc;
 pub(crate) mod otlp;
 pub(crate) mod ports;

@@ -1,6 +1,6 @@
 //! A real `nats-server` with `JetStream`, one for each test that needs one.
 
-use std::fs::{self, File};
+use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpStream;
 
 use super::launch::{Launch, Running, Signal};
-use super::wait::{DEADLINE, until};
+use super::wait::DEADLINE;
 use super::{ports, scratch};
 
 /// Number of ports tried when another process takes the chosen one first.
@@ -96,32 +96,21 @@ impl Nats {
 
     /// Starts the server and waits until it is ready; false when it ended instead.
     async fn try_launch(&mut self) -> bool {
-        let mut server = self.launch();
-        let mut ready = false;
-        until("nats-server to accept clients", DEADLINE, async || {
-            ready = greets(self.address).await;
-            ready || server.exited().is_some()
-        })
-        .await;
-        // Had another process taken the port, that one would greet and ours be gone.
-        ready = ready && server.exited().is_none();
-        self.server = ready.then_some(server);
-        ready
+        let greets = async || greets(self.address).await;
+        let server = self.launch().once("nats-server to accept clients", greets).await;
+        self.server = server;
+        self.server.is_some()
     }
 
     fn launch(&self) -> Running {
-        let log = File::create(self.log_file())
-            .and_then(|log| Ok((log.try_clone()?, log)))
-            .unwrap_or_else(|error| panic!("cannot write the log of nats-server: {error}"));
         let mut launch = Launch::new(program(), Signal::Kill, None);
+        launch.log_to(&self.log_file());
         launch
             .command()
             .args(["--jetstream", "--addr", "127.0.0.1", "--port"])
             .arg(self.address.port().to_string())
             .arg("--store_dir")
-            .arg(self.folder.path())
-            .stdout(log.0)
-            .stderr(log.1);
+            .arg(self.folder.path());
         if let Some((settings, password)) = &self.settings {
             let file = self.folder.path().join("nats.conf");
             fs::write(&file, settings)

@@ -1,7 +1,7 @@
 //! Real PostgreSQL clusters: one shared by all tests of this process, each with a database of its
 //! own, and own ones for tests that stop the server.
 
-use std::fs::{self, File};
+use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
@@ -185,28 +185,21 @@ impl Postgres {
 
     /// Starts the server and waits until it is ready; false when it ended instead.
     async fn try_launch(&mut self) -> bool {
-        let mut server = self.launch();
-        let mut ready = false;
-        until("PostgreSQL to accept queries", DEADLINE, async || {
+        let answers = async || {
             let mut ping = psql(self.address, "SELECT 1");
             let answer = tokio::task::spawn_blocking(move || ping.output()).await;
-            ready = matches!(answer, Ok(Ok(output)) if output.status.success());
-            ready || server.exited().is_some()
-        })
-        .await;
-        // Had another process taken the port, that one would respond and ours be gone.
-        ready = ready && server.exited().is_none();
-        self.server = ready.then_some(server);
-        ready
+            matches!(answer, Ok(Ok(output)) if output.status.success())
+        };
+        let server = self.launch().once("PostgreSQL to accept queries", answers).await;
+        self.server = server;
+        self.server.is_some()
     }
 
     fn launch(&self) -> Running {
-        let log = File::create(self.log_file())
-            .and_then(|log| Ok((log.try_clone()?, log)))
-            .unwrap_or_else(|error| panic!("cannot write the log of PostgreSQL: {error}"));
         let mut launch = Launch::new(program("postgres"), Signal::Quit, system_user());
+        launch.log_to(&self.log_file());
         let command = launch.command();
-        command.arg("-D").arg(self.data()).stdout(log.0).stderr(log.1);
+        command.arg("-D").arg(self.data());
         for setting in self.settings() {
             command.args(["-c", &setting]);
         }

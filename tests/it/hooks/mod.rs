@@ -7,40 +7,25 @@ pub(crate) mod flow;
 #[expect(dead_code, reason = "some responses are for the stages' tests")]
 pub(crate) mod sink;
 mod verify;
+#[path = "../../support/webhooks.rs"]
+mod webhooks;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use chatkeep_core::bounds::Bounds;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::time::{Clock as _, ManualClock, SharedClock, Timestamp};
 use chatkeep_core::{id::WebhookId, signing};
 use chatkeep_platform::Bots;
-use chatkeep_store::{
-    DeliveryFilter, LeasedDelivery, NewWebhook, OutboxEventKind, StoreError, WebhookChange,
-    WebhookDelivery, WebhookMade, WebhookMaker,
-};
+use chatkeep_store::WebhookDelivery;
 use chatkeep_workers::RecentTraces;
-use chatkeep_workers::notifier::{Bodies, Notifier, NotifierSettings};
+use chatkeep_workers::notifier::{Notifier, NotifierSettings};
 use secrecy::ExposeSecret as _;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use self::sink::Sink;
+use self::webhooks::{Plain, settings};
 use crate::store::{Fixture, said};
-
-/// Renders ids only: bodies are tested through the whole program.
-#[derive(Debug)]
-struct Plain;
-
-impl Bodies for Plain {
-    type Error = StoreError;
-
-    async fn body(&self, delivery: &LeasedDelivery) -> Result<Option<Vec<u8>>, StoreError> {
-        let body = serde_json::json!({"subject": delivery.event.subject});
-        Ok(Some(serde_json::to_vec(&body)?))
-    }
-}
 
 /// A store with a group, a sink, a clock, and notifiers.
 struct Bench {
@@ -50,18 +35,6 @@ struct Bench {
     stop: CancellationToken,
     notifiers: Vec<JoinHandle<()>>,
     said: usize,
-}
-
-fn settings() -> NotifierSettings {
-    NotifierSettings {
-        parallel: 64,
-        parallel_each: 4,
-        timeout: Duration::from_secs(15),
-        retries: vec![Duration::from_secs(5), Duration::from_mins(5), Duration::from_mins(30)],
-        give_up: Duration::from_hours(5 * 24),
-        keep: Duration::from_hours(30 * 24),
-        tell_owners: false,
-    }
 }
 
 impl Bench {
@@ -82,7 +55,7 @@ impl Bench {
             http: GuardedClient::new(true).unwrap(),
             bots: Bots::default(),
             clock: Arc::clone(&self.clock) as SharedClock,
-            settings: settings(),
+            settings: NotifierSettings { tell_owners: false, ..settings() },
             traces: RecentTraces::default(),
         };
         let notifier = Arc::new(notifier);
@@ -95,21 +68,8 @@ impl Bench {
 
     /// Creates a webhook of that user to that path of the sink; returns its id.
     async fn hook(&self, user: &str, path: &str) -> WebhookId {
-        let id = WebhookId::from(format!("wh_{user}{}", path.replace('/', "_")));
-        let url = self.sink.url(path);
-        let change = WebhookChange {
-            url: &url,
-            description: "",
-            events: &OutboxEventKind::ALL,
-            channels: None,
-            enabled: true,
-        };
-        let (user, secret) = (user.into(), signing::secret([1; 32]));
-        let maker = WebhookMaker { key: None, bounds: &Bounds::full() };
-        let new = NewWebhook { id: &id, user: &user, secret: &secret, change, maker };
-        let made = self.fixture.store.webhooks().add_webhook(&new, self.clock.now()).await.unwrap();
-        assert_eq!(made, WebhookMade::Done);
-        id
+        let (url, now) = (self.sink.url(path), self.clock.now());
+        webhooks::add_webhook(&self.fixture.store, (user, path), &url, now).await
     }
 
     /// Stores that many further messages.
@@ -123,9 +83,7 @@ impl Bench {
     }
 
     async fn log(&self, hook: &WebhookId) -> Vec<WebhookDelivery> {
-        let bounds = Bounds::full();
-        let all = DeliveryFilter::within(&bounds);
-        self.fixture.store.webhooks().webhook_deliveries(hook, all, 1_000).await.unwrap()
+        webhooks::log(&self.fixture.store, hook).await
     }
 
     async fn end(self) {

@@ -1,12 +1,12 @@
 //! Size of answers: within the budget as they are sent, whatever people write.
 
 use chatkeep_core::id::UserId;
-use chatkeep_core::message::MessageChange;
 use chatkeep_core::profile::Profile;
 use serde_json::{Value, json};
 
 use super::{BO, CHANNEL, Models, NEWEST, now};
-use crate::store::{at, said};
+use crate::harness::numbers::Numbers;
+use crate::store::{at, said_by};
 
 /// Maximum of estimated tokens of a result: about ten thousand, the parts around its rows included.
 const MOST: usize = 11_000;
@@ -41,19 +41,6 @@ fn tokens(result: &Value) -> usize {
     ascii.div_ceil(3) + others
 }
 
-/// `SplitMix64`: the same numbers in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % bound as u64).unwrap()
-    }
-}
-
 /// Returns a text of the longest length that ends with these parts in turn.
 fn long(parts: &[&str]) -> String {
     let parts = parts.iter().cycle().flat_map(|part| part.chars());
@@ -65,7 +52,7 @@ fn texts() -> Vec<String> {
     let mut numbers = Numbers(20_261_124);
     let mut texts: Vec<_> = PARTS.iter().map(|part| long(&[part])).collect();
     for _ in 0..10 {
-        let parts: Vec<_> = (0..60).map(|_| PARTS[numbers.below(PARTS.len())]).collect();
+        let parts: Vec<_> = (0..60).map(|_| numbers.pick(&PARTS)).collect();
         texts.push(long(&parts));
     }
     texts
@@ -94,11 +81,7 @@ async fn answers_are_within_the_budget_as_they_are_sent() {
         .map(|(n, text)| {
             // Of the last hour, so that an overview has them.
             let time = now().millis() - (60 - i64::try_from(n).unwrap()) * 60_000;
-            let mut change = said(CHANNEL, &format!("m{n:02}"), time, text);
-            if let MessageChange::Received(received) = &mut change.change {
-                received.sender = Some(BO.into());
-            }
-            change
+            said_by(BO, CHANNEL, &format!("m{n:02}"), time, text)
         })
         .collect();
     models.keep_findable(&batch, WORD, texts.len()).await;

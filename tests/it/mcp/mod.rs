@@ -24,21 +24,20 @@ mod times;
 mod tools;
 
 use chatkeep_core::config::Database;
-use chatkeep_core::id::{ChannelId, KeyId, UserId};
+use chatkeep_core::id::ChannelId;
 use chatkeep_core::message::MessageChange;
 use chatkeep_core::profile::ChannelSummary;
-use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{ChannelChange, NewKey, PresenceEvidenceKind, Store};
+use chatkeep_store::{ChannelChange, NewKey, Store};
 use reqwest::header::HeaderMap;
 use reqwest::{Client, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::http;
+use crate::harness::http::{self, texts};
 use crate::harness::wait::until;
 use crate::pipeline::conversation::emulator;
 use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
-use crate::store::{at, item, said};
+use crate::store::{add_kept_group, add_key, at, now, said_by};
 
 /// Channel that only the store knows, owned by [`ANN`], with [`BO`] in it.
 const CHANNEL: &str = "C0000000000000000000000000000models";
@@ -136,46 +135,17 @@ impl Models {
 
     /// Creates a channel with these people in it, subscribed by the first.
     async fn channel(&self, channel: &str, people: &[&str]) {
-        let mut evidence = vec![item(channel, 1, PresenceEvidenceKind::BotJoined)];
-        for person in people {
-            evidence.push(item(channel, 1, PresenceEvidenceKind::Present((*person).into())));
-        }
-        self.store.members().record_presence(&evidence, at(1)).await.unwrap();
-        self.store.accounts().subscribe(&channel.into(), &people[0].into(), at(2)).await.unwrap();
+        add_kept_group(&self.store, channel, people).await;
     }
 
     /// Creates a key of that person, with all scopes unless `shape` changes it.
     async fn key(&self, secret: &str, user: &str, shape: impl FnOnce(&mut NewKey<'_>)) {
-        self.key_for(secret, user, None, shape).await;
+        add_key(&self.store, (secret, user), None, shape).await;
     }
 
     /// Creates a key of that person for these channels only.
     async fn bound_key(&self, secret: &str, user: &str, channels: &[ChannelId]) {
-        self.key_for(secret, user, Some(channels), |_| {}).await;
-    }
-
-    async fn key_for(
-        &self,
-        secret: &str,
-        user: &str,
-        channels: Option<&[ChannelId]>,
-        shape: impl FnOnce(&mut NewKey<'_>),
-    ) {
-        let (id, user) = (KeyId::from(secret.replace("ck_", "key_of_")), UserId::from(user));
-        self.store.accounts().add_user(&user, None, at(1)).await.unwrap();
-        let mut key = NewKey {
-            pseudonyms: None,
-            id: &id,
-            secret,
-            user: &user,
-            name: "test",
-            scopes: &Scope::ALL,
-            channels,
-            not_before: None,
-            expires_at: None,
-        };
-        shape(&mut key);
-        self.store.keys().add_key(&key, at(1)).await.unwrap();
+        add_key(&self.store, (secret, user), Some(channels), |_| {}).await;
     }
 
     async fn keep(&self, changes: &[ChannelChange]) {
@@ -276,23 +246,13 @@ async fn send(request: RequestBuilder) -> Answer {
     Answer { status, headers, body }
 }
 
-fn now() -> Timestamp {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    at(i64::try_from(now.as_millis()).unwrap())
-}
-
 /// Returns a message of that person at that time, such as `2026-01-02T03:04:05Z`.
 fn message(id: &str, user: &str, time: &str, text: &str) -> ChannelChange {
     message_in(CHANNEL, id, user, time, text)
 }
 
 fn message_in(channel: &str, id: &str, user: &str, time: &str, text: &str) -> ChannelChange {
-    let time = Timestamp::parse(time).unwrap();
-    let mut message = said(channel, id, time.millis(), text);
-    if let MessageChange::Received(received) = &mut message.change {
-        received.sender = Some(user.into());
-    }
-    message
+    said_by(user, channel, id, Timestamp::parse(time).unwrap().millis(), text)
 }
 
 /// Returns a message of that person that quotes another one.
@@ -302,10 +262,4 @@ fn quote(id: &str, user: &str, time: &str, text: &str, quoted: &str) -> ChannelC
         received.quoted = Some(quoted.into());
     }
     message
-}
-
-#[track_caller]
-fn texts(list: &Value, of: &str) -> Vec<String> {
-    let rows = list.as_array().unwrap_or_else(|| panic!("no list: {list}"));
-    rows.iter().map(|row| row[of].as_str().unwrap_or_default().to_owned()).collect()
 }

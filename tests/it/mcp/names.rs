@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use chatkeep_core::message::{Content, EarlierTexts, MessageType};
 use chatkeep_core::profile::Profile;
 use chatkeep_core::pseudonym::PseudonymKey;
 use chatkeep_core::role::Scope;
-use chatkeep_store::{ImportId, ImportedMessage, ImportedPerson, PresenceEvidenceKind};
+use chatkeep_store::{ImportId, ImportedPerson, PresenceEvidenceKind};
 use serde_json::json;
 
 use super::{ANN, BO, CHANNEL, Models, message, message_in, texts};
-use crate::store::{answered, at, item};
+use crate::store::{answered, at, imported_text, item};
 
 /// Starts a program with three named channels and people with names.
 async fn named() -> Models {
@@ -389,24 +388,8 @@ async fn who_wrote_before_the_bot_came_is_counted() {
         picture_url: None,
     });
     imports.add_people(&CHANNEL.into(), &people, at(5)).await.unwrap();
-    let said = [("i1", "import:aa"), ("i2", BO)].map(|(id, sender)| ImportedMessage {
-        id: id.into(),
-        former_id: None,
-        sent_at: at(1_767_323_045_000),
-        sent_until: None,
-        kept_at: None,
-        sender: Some(sender.into()),
-        candidates: Vec::new(),
-        unnamed_candidates: Vec::new(),
-        kind: MessageType::Text,
-        content: Some(serde_json::to_string(&Content::text("hi")).unwrap()),
-        quoted: None,
-        is_bot: false,
-        edited_at: None,
-        unsent_at: None,
-        media: None,
-        earlier_texts: EarlierTexts::default(),
-    });
+    let said = [("i1", "import:aa"), ("i2", BO)]
+        .map(|(id, sender)| imported_text(id, 1_767_323_045_000, sender, "hi"));
     imports.import(ImportId::new(99), &CHANNEL.into(), &said, at(6)).await.unwrap();
     let told = "1 authors of imported messages were never seen here";
     let members = models.call("get_members", json!({"channelId": CHANNEL})).await;

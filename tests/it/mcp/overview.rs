@@ -10,7 +10,7 @@ use chatkeep_store::{ChannelChange, MessageFilter, PresenceEvidenceKind, StoredM
 use serde_json::{Value, json};
 
 use super::{ANN, BO, CHANNEL, Models, NEWEST, REVISIONS, message, now, texts};
-use crate::store::{at, edited, item, said, unsent};
+use crate::store::{at, edited, item, said, said_by, unsent};
 
 const OTHER: &str = "C0000000000000000000000000overview";
 const THIRD: &str = "C00000000000000000000000000elsewhere";
@@ -374,11 +374,7 @@ async fn questions_after_which_others_wrote_are_counted() {
     let models = Models::start(&[]).await;
     let now = now().millis();
     let said = |n: i64, user: &str, text: &str| {
-        let mut message = said(CHANNEL, &format!("m{n}"), now - (9 - n) * 60_000, text);
-        if let MessageChange::Received(received) = &mut message.change {
-            received.sender = Some(user.into());
-        }
-        message
+        said_by(user, CHANNEL, &format!("m{n}"), now - (9 - n) * 60_000, text)
     };
     let batch = [
         said(1, ANN, "when do we meet?"),

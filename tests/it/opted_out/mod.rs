@@ -26,6 +26,7 @@ use crate::harness::{files, http, scratch};
 use crate::hooks::sink::Sink;
 use crate::pipeline::conversation::{emulator, group};
 use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
+use crate::store::unbounded_key;
 
 /// Part of everything that is kept by nobody and told to nobody.
 const NEVER: &str = "xq7never";
@@ -354,17 +355,8 @@ async fn opting_out_takes_membership_and_the_scope() {
     }
     let store = stack.ground.store().await;
     let (id, user) = ("key_reads".into(), UserId::from(member.as_str()));
-    let key = NewKey {
-        pseudonyms: None,
-        id: &id,
-        secret: "ck_reads",
-        user: &user,
-        name: "reads",
-        scopes: &[Scope::ReadMessages],
-        channels: None,
-        not_before: None,
-        expires_at: None,
-    };
+    let scopes = &[Scope::ReadMessages];
+    let key = NewKey { scopes, ..unbounded_key(&id, "ck_reads", &user) };
     assert!(store.keys().add_key(&key, SystemClock.now()).await.unwrap().is_some());
     stack.use_key("ck_reads");
     let (status, _) = stack.call(Method::PUT, &path, Some(json!({"kept": false}))).await;

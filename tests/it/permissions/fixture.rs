@@ -21,7 +21,7 @@ use crate::harness::http;
 use crate::harness::wait::until;
 use crate::pipeline::conversation::emulator;
 use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
-use crate::store::{at, item, said};
+use crate::store::{at, bounded_key, item, now, said};
 
 /// A caller.
 #[expect(clippy::struct_excessive_bools, reason = "each is one thing that may be so or not")]
@@ -68,11 +68,6 @@ pub(super) struct PermissionFixture {
     pub(super) http: Client,
     pub(super) callers: Vec<Caller>,
     pub(super) made: usize,
-}
-
-pub(super) fn now() -> Timestamp {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    at(i64::try_from(now.as_millis()).unwrap())
 }
 
 impl PermissionFixture {
@@ -142,25 +137,10 @@ impl PermissionFixture {
         let id = KeyId::from(format!("key_{name}"));
         let user = UserId::from(user);
         self.store.accounts().add_user(&user, None, at(1)).await.unwrap();
-        let key = NewKey {
-            pseudonyms: shape.pseudonyms.as_ref(),
-            id: &id,
-            secret: &secret,
-            user: &user,
-            name: "test",
-            scopes: &shape.scopes,
-            channels: shape.channels.as_deref(),
-            not_before: None,
-            expires_at: shape.expires_at,
-        };
-        let bounds = Bounds {
-            scopes: shape.scopes.clone(),
-            channels: shape.channels.clone(),
-            not_before: None,
-            expires_at: shape.expires_at,
-            pseudonyms: shape.pseudonyms.clone(),
-        };
-        let sees = shape.channels.as_ref().is_none_or(|only| only.contains(&CHANNEL.into()));
+        let Shape { scopes, channels, expires_at, pseudonyms } = shape;
+        let bounds = Bounds { scopes, channels, not_before: None, expires_at, pseudonyms };
+        let sees = bounds.sees(&CHANNEL.into());
+        let key = bounded_key(&id, &secret, &user, &bounds);
         self.store.keys().add_key(&key, at(1)).await.unwrap();
         let known = self.store.members().member(&CHANNEL.into(), &user).await.unwrap().is_some();
         self.callers.push(Caller {
@@ -263,17 +243,10 @@ impl PermissionFixture {
                 self.made += 1;
                 let id = KeyId::from(format!("key_gone{}", self.made));
                 let key = NewKey {
-                    pseudonyms: caller.bounds.pseudonyms.as_ref(),
-                    id: &id,
-                    secret: id.as_str(),
-                    user: &caller.user,
-                    name: "gone soon",
-                    // Within the caller's bounds: others are as good as none.
-                    scopes: &caller.bounds.scopes,
-                    channels: caller.bounds.channels.as_deref(),
-                    not_before: None,
                     // Before the overlap of a caller's key that was rotated.
                     expires_at: Some(at(now().millis() + 3_600_000)),
+                    // Within the caller's bounds: others are as good as none.
+                    ..bounded_key(&id, id.as_str(), &caller.user, &caller.bounds)
                 };
                 assert!(self.store.keys().add_key(&key, now()).await.unwrap().is_some());
                 return id;

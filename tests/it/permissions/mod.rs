@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
-use crate::store::said;
+use crate::store::{now, said};
 
-use fixture::{Caller, PermissionFixture, now};
+use fixture::{Caller, PermissionFixture};
 use operations::operation;
 
 const CHANNEL: &str = "C00000000000000000000000000permitted";

@@ -8,16 +8,18 @@ use chatkeep_core::id::KeyId;
 use chatkeep_core::pseudonym::PseudonymKey;
 use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{NewKey, OutboxEventKind, PresenceEvidenceKind};
+use chatkeep_store::{OutboxEventKind, PresenceEvidenceKind};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::exports::exported;
-use super::{CHANNEL, MEMBER, OWNER, Rest, channel_id, message, now, send, texts, under};
+use super::{
+    CHANNEL, MEMBER, OWNER, Rest, channel_id, filled_in, message, now, send, texts, under,
+};
 use crate::harness::wait::until;
 use crate::hooks::sink::{Received, Sink};
 use crate::stack::DEADLINE;
-use crate::store::{at, item, said};
+use crate::store::{at, bounded_key, item, said};
 
 const ELSEWHERE: &str = "C00000000000000000000000000elsewhere";
 /// Person who is in the other channel alone.
@@ -103,18 +105,8 @@ impl BoundsFixture {
         rest.store.accounts().subscribe(&channel, &owner, back).await.unwrap();
         let keys = keys();
         for (name, bounds) in &keys {
-            let (id, user) = (KeyId::from(format!("key_of_{name}")), OWNER.into());
-            let key = NewKey {
-                pseudonyms: bounds.pseudonyms.as_ref(),
-                id: &id,
-                secret: &secret(name),
-                user: &user,
-                name,
-                scopes: &bounds.scopes,
-                channels: bounds.channels.as_deref(),
-                not_before: bounds.not_before,
-                expires_at: bounds.expires_at,
-            };
+            let (id, secret) = (KeyId::from(format!("key_of_{name}")), secret(name));
+            let key = bounded_key(&id, &secret, &owner, bounds);
             assert!(rest.store.keys().add_key(&key, at(1)).await.unwrap().is_some());
         }
         Self { rest, sink: Sink::start().await, keys }
@@ -253,19 +245,7 @@ fn paths(route: &RouteInfo, webhooks: &[String], export: &str) -> Vec<String> {
         ("{exportId}", vec![export]),
         ("{savedSearchId}", vec!["none"]),
     ];
-    let mut paths = vec![format!("{}{query}", route.path)];
-    for (name, values) in choices {
-        let each = |path: String| -> Vec<String> {
-            if path.contains(name) {
-                values.iter().map(|value| path.replace(name, value)).collect()
-            } else {
-                vec![path]
-            }
-        };
-        paths = paths.into_iter().flat_map(each).collect();
-    }
-    assert!(paths.iter().all(|path| !path.contains('{')), "{}: say what it is", route.path);
-    paths
+    filled_in(route, vec![format!("{}{query}", route.path)], choices)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

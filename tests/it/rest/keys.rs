@@ -1,10 +1,12 @@
 //! The keys API, and the bounds of keys.
 
 use chatkeep_core::role::Scope;
+use chatkeep_store::NewKey;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
 use super::{CHANNEL, MEMBER, OWNER, Rest, channel_id, message, send, texts, under};
+use crate::store::unbounded_key;
 
 impl Rest {
     /// Sends a GET with another key.
@@ -178,16 +180,11 @@ async fn a_key_never_reaches_further_than_its_maker() {
     let own = send(own.json(&json!({}))).await.ok();
     assert_eq!(own["scopes"], json!(["manage:keys", "read:messages"]));
 
-    let bound = chatkeep_store::NewKey {
-        pseudonyms: None,
-        id: &"key_bound".into(),
-        secret: "ck_bound",
-        user: &OWNER.into(),
-        name: "n",
-        scopes: &Scope::ALL,
+    let (id_of_bound, owner) = ("key_bound".into(), OWNER.into());
+    let bound = NewKey {
         channels: Some(&here),
         not_before: Some(start),
-        expires_at: None,
+        ..unbounded_key(&id_of_bound, "ck_bound", &owner)
     };
     rest.store.keys().add_key(&bound, super::at(1)).await.unwrap();
     let made = create("ck_bound", json!({"name": "n", "scopes": ["read:messages"]})).await.ok();

@@ -30,20 +30,19 @@ mod webhooks;
 
 use std::path::Path;
 
+use chatkeep_api::RouteInfo;
 use chatkeep_core::config::Database;
-use chatkeep_core::id::{ChannelId, KeyId, UserId};
-use chatkeep_core::message::MessageChange;
-use chatkeep_core::role::Scope;
+use chatkeep_core::id::ChannelId;
 use chatkeep_core::time::Timestamp;
-use chatkeep_store::{ChannelChange, NewKey, PresenceEvidenceKind, Store};
+use chatkeep_store::{ChannelChange, NewKey, Store};
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::Value;
 
-use crate::harness::http;
+use crate::harness::http::{self, texts};
 use crate::pipeline::conversation::emulator;
 use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
-use crate::store::{at, item, said};
+use crate::store::{add_kept_group, add_key, at, now, said_by};
 
 /// Channel that only the store knows, owned by [`OWNER`], with [`MEMBER`] in it.
 const CHANNEL: &str = "C000000000000000000000000000000rest";
@@ -122,31 +121,12 @@ impl Rest {
 
     /// Creates a channel with these people in it, subscribed by the first.
     async fn channel(&self, channel: &str, people: &[&str]) {
-        let mut evidence = vec![item(channel, 1, PresenceEvidenceKind::BotJoined)];
-        for person in people {
-            evidence.push(item(channel, 1, PresenceEvidenceKind::Present((*person).into())));
-        }
-        self.store.members().record_presence(&evidence, at(1)).await.unwrap();
-        self.store.accounts().subscribe(&channel.into(), &people[0].into(), at(2)).await.unwrap();
+        add_kept_group(&self.store, channel, people).await;
     }
 
     /// Creates a key of that person, with all scopes unless `shape` changes it.
     async fn key(&self, secret: &str, user: &str, shape: impl FnOnce(&mut NewKey<'_>)) {
-        let (id, user) = (KeyId::from(secret.replace("ck_", "key_of_")), UserId::from(user));
-        self.store.accounts().add_user(&user, None, at(1)).await.unwrap();
-        let mut key = NewKey {
-            pseudonyms: None,
-            id: &id,
-            secret,
-            user: &user,
-            name: "test",
-            scopes: &Scope::ALL,
-            channels: None,
-            not_before: None,
-            expires_at: None,
-        };
-        shape(&mut key);
-        self.store.keys().add_key(&key, at(1)).await.unwrap();
+        add_key(&self.store, (secret, user), None, shape).await;
     }
 
     async fn keep(&self, changes: &[ChannelChange]) {
@@ -181,28 +161,33 @@ impl Rest {
     }
 }
 
-fn now() -> Timestamp {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    at(i64::try_from(now.as_millis()).unwrap())
-}
-
 /// Returns a message of that person at that time, such as `2026-01-02T03:04:05Z`.
 fn message(id: &str, user: &str, time: &str, text: &str) -> ChannelChange {
-    let time = Timestamp::parse(time).unwrap();
-    let mut message = said(CHANNEL, id, time.millis(), text);
-    if let MessageChange::Received(received) = &mut message.change {
-        received.sender = Some(user.into());
+    said_by(user, CHANNEL, id, Timestamp::parse(time).unwrap().millis(), text)
+}
+
+/// Returns these paths of a route with all values of the parameters in them.
+fn filled_in<const N: usize>(
+    route: &RouteInfo,
+    mut paths: Vec<String>,
+    choices: [(&str, Vec<&str>); N],
+) -> Vec<String> {
+    for (name, values) in choices {
+        let each = |path: String| -> Vec<String> {
+            if path.contains(name) {
+                values.iter().map(|value| path.replace(name, value)).collect()
+            } else {
+                vec![path]
+            }
+        };
+        paths = paths.into_iter().flat_map(each).collect();
     }
-    message
+    assert!(paths.iter().all(|path| !path.contains('{')), "{}: say what it is", route.path);
+    paths
 }
 
 fn under(rest: &str) -> String {
     format!("/channels/{CHANNEL}{rest}")
-}
-
-fn texts(list: &Value, of: &str) -> Vec<String> {
-    let rows = list.as_array().unwrap_or_else(|| panic!("no list: {list}"));
-    rows.iter().map(|row| row[of].as_str().unwrap_or_default().to_owned()).collect()
 }
 
 fn channel_id(id: &str) -> ChannelId {

@@ -10,8 +10,8 @@ use chatkeep_search::ParsedQuery;
 use chatkeep_store::{ChannelChange, PresenceEvidenceKind};
 use chrono_tz::Tz;
 
-use super::words::Numbers;
 use super::{Saved, World};
+use crate::harness::numbers::Numbers;
 use crate::store::{Fixture, at, change, edited, item, on_both, unsent};
 
 on_both!(what_is_told_is_what_a_search_finds);

@@ -1,5 +1,7 @@
 //! Random texts and queries, the same in every run.
 
+use crate::harness::numbers::Numbers;
+
 /// Words of four languages, with spaces where the language has them.
 const WORDS: [&str; 28] = [
     "tea ",
@@ -55,22 +57,7 @@ const CLAUSES: [&str; 19] = [
     "te",
 ];
 
-/// `SplitMix64`: the same numbers in every run.
-pub(super) struct Numbers(pub(super) u64);
-
 impl Numbers {
-    pub(super) fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % bound as u64).unwrap()
-    }
-
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.below(from.len())]
-    }
-
     /// Returns a text of a few words.
     pub(super) fn text(&mut self) -> String {
         (0..=self.below(5)).map(|_| self.pick(&WORDS)).collect::<String>().trim().to_owned()

@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use chatkeep_core::id::{ChannelId, MessageId};
-use chatkeep_core::message::{Content, EarlierTexts, MessageChange, MessageType};
+use chatkeep_core::message::{Content, MessageChange};
 use chatkeep_store::{Bookmark, FeedReader, ImportId, ImportedMessage, IndexRequest};
 
-use super::{Fixture, at, change, delete_before, erase_person, on_both, said};
+use super::{Fixture, at, change, delete_before, erase_person, imported_text, on_both, said};
 
 on_both!(
     every_change_of_a_message_is_logged,
@@ -49,24 +49,7 @@ async fn prepared(fixture: &Fixture) -> Bookmark {
 }
 
 fn imported(id: &str) -> ImportedMessage {
-    ImportedMessage {
-        id: id.into(),
-        former_id: None,
-        sent_at: at(3),
-        sent_until: None,
-        kept_at: None,
-        sender: Some("U2".into()),
-        candidates: Vec::new(),
-        unnamed_candidates: Vec::new(),
-        kind: MessageType::Text,
-        content: Some(serde_json::to_string(&Content::text("x")).unwrap()),
-        quoted: None,
-        is_bot: false,
-        edited_at: None,
-        unsent_at: None,
-        media: None,
-        earlier_texts: EarlierTexts::default(),
-    }
+    imported_text(id, 3, "U2", "x")
 }
 
 async fn every_change_of_a_message_is_logged(fixture: Fixture) {

@@ -1,13 +1,12 @@
 //! Deletions as jobs: begun once, worked on by one, counted exactly.
 
 use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_core::message::MessageChange;
 use chatkeep_store::{
     ChannelChange, ChannelJob, IngestOutcome, JobKind, JobStatus, NewChannelJob, SMALL_JOB,
 };
 use futures_util::future::join_all;
 
-use super::{Fixture, at, on_both, said, unsent};
+use super::{Fixture, at, on_both, unsent};
 
 on_both!(
     a_small_job_is_claimed_by_whoever_begins_it,
@@ -29,11 +28,7 @@ const CLAIM: i64 = 10_001;
 const WHY: &str = "it ends its process";
 
 fn said_by(user: &str, message: &str, time: i64) -> ChannelChange {
-    let mut said = said("C1", message, time, "secret");
-    if let MessageChange::Received(received) = &mut said.change {
-        received.sender = Some(user.into());
-    }
-    said
+    super::said_by(user, "C1", message, time, "secret")
 }
 
 /// Sets up a group with that many messages of U2 at time 10.

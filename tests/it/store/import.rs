@@ -3,7 +3,7 @@
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::event::{ChannelKind, PlatformKind};
 use chatkeep_core::id::ChannelId;
-use chatkeep_core::message::{Content, EarlierTexts, MessageType};
+use chatkeep_core::message::{Content, MessageType};
 use chatkeep_core::plan::Plan;
 use chatkeep_store::{
     BackupState, ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
@@ -12,7 +12,8 @@ use chatkeep_store::{
 };
 
 use super::{
-    Fixture, at, delete_before, erase_person, on_both, outbox_events, said, sized, unsent,
+    Fixture, at, delete_before, erase_person, imported_text, on_both, outbox_events, said, sized,
+    unsent,
 };
 
 on_both!(
@@ -36,24 +37,9 @@ const IMPORT: ImportId = ImportId::new(99);
 /// Returns an imported text of exactly `size` stored bytes.
 pub(super) fn message(id: &str, time: i64, size: usize) -> ImportedMessage {
     let empty = serde_json::to_string(&Content::text("")).unwrap().len();
-    let content = serde_json::to_string(&Content::text("x".repeat(size - empty))).unwrap();
     ImportedMessage {
-        id: id.into(),
-        former_id: None,
-        sent_at: at(time),
-        sent_until: None,
         kept_at: Some(at(time + 1)),
-        sender: Some("U9".into()),
-        candidates: Vec::new(),
-        unnamed_candidates: Vec::new(),
-        kind: MessageType::Text,
-        content: Some(content),
-        quoted: None,
-        is_bot: false,
-        edited_at: None,
-        unsent_at: None,
-        media: None,
-        earlier_texts: EarlierTexts::default(),
+        ..imported_text(id, time, "U9", &"x".repeat(size - empty))
     }
 }
 

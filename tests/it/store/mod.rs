@@ -52,14 +52,16 @@ mod webhooks;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use chatkeep_core::bounds::Bounds;
 use chatkeep_core::config::Database;
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
-use chatkeep_core::id::{ChannelId, MessageId, UserId};
-use chatkeep_core::message::{Content, MessageChange, MessageType, Received};
-use chatkeep_core::time::Timestamp;
+use chatkeep_core::id::{ChannelId, KeyId, MessageId, UserId};
+use chatkeep_core::message::{Content, EarlierTexts, MessageChange, MessageType, Received};
+use chatkeep_core::role::Scope;
+use chatkeep_core::time::{Clock as _, SystemClock, Timestamp};
 use chatkeep_store::{
-    ChannelChange, IngestOutcome, JobKind, NewChannelJob, PresenceEvidence, PresenceEvidenceKind,
-    Removed, Store,
+    ChannelChange, ImportedMessage, IngestOutcome, JobKind, NewChannelJob, NewKey,
+    PresenceEvidence, PresenceEvidenceKind, Removed, Store,
 };
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};
 use tempfile::TempDir;
@@ -130,11 +132,7 @@ impl Fixture {
 
     /// Creates a group with these people in it since time 1.
     pub(crate) async fn group(&self, channel: &str, people: &[&str]) {
-        let mut evidence = vec![item(channel, 1, PresenceEvidenceKind::BotJoined)];
-        for person in people {
-            evidence.push(item(channel, 1, PresenceEvidenceKind::Present((*person).into())));
-        }
-        self.store.members().record_presence(&evidence, at(1)).await.unwrap();
+        add_group(&self.store, channel, people).await;
     }
 
     pub(crate) async fn subscribe(&self, channel: &str, user: &str, now: i64) {
@@ -219,6 +217,68 @@ impl Fixture {
     }
 }
 
+/// Creates a group with these people in it since time 1.
+pub(crate) async fn add_group(store: &Store, channel: &str, people: &[&str]) {
+    let mut evidence = vec![item(channel, 1, PresenceEvidenceKind::BotJoined)];
+    for person in people {
+        evidence.push(item(channel, 1, PresenceEvidenceKind::Present((*person).into())));
+    }
+    store.members().record_presence(&evidence, at(1)).await.unwrap();
+}
+
+/// Creates the same, subscribed by the first of them.
+pub(crate) async fn add_kept_group(store: &Store, channel: &str, people: &[&str]) {
+    add_group(store, channel, people).await;
+    store.accounts().subscribe(&channel.into(), &people[0].into(), at(2)).await.unwrap();
+}
+
+/// Returns a key of that person with all scopes and without bounds.
+pub(crate) fn unbounded_key<'a>(id: &'a KeyId, secret: &'a str, user: &'a UserId) -> NewKey<'a> {
+    NewKey {
+        pseudonyms: None,
+        id,
+        secret,
+        user,
+        name: "test",
+        scopes: &Scope::ALL,
+        channels: None,
+        not_before: None,
+        expires_at: None,
+    }
+}
+
+/// Returns a key of that person with these bounds.
+pub(crate) fn bounded_key<'a>(
+    id: &'a KeyId,
+    secret: &'a str,
+    user: &'a UserId,
+    bounds: &'a Bounds,
+) -> NewKey<'a> {
+    NewKey {
+        pseudonyms: bounds.pseudonyms.as_ref(),
+        scopes: &bounds.scopes,
+        channels: bounds.channels.as_deref(),
+        not_before: bounds.not_before,
+        expires_at: bounds.expires_at,
+        ..unbounded_key(id, secret, user)
+    }
+}
+
+/// Creates a key of that person for these channels, or for all, with all scopes unless `shape`
+/// changes it. The id of `ck_ann` is `key_of_ann`.
+pub(crate) async fn add_key(
+    store: &Store,
+    (secret, user): (&str, &str),
+    channels: Option<&[ChannelId]>,
+    shape: impl FnOnce(&mut NewKey<'_>),
+) {
+    let (id, user) = (KeyId::from(secret.replace("ck_", "key_of_")), UserId::from(user));
+    store.accounts().add_user(&user, None, at(1)).await.unwrap();
+    let mut key = NewKey { channels, ..unbounded_key(&id, secret, &user) };
+    shape(&mut key);
+    store.keys().add_key(&key, at(1)).await.unwrap();
+}
+
 /// Deletes a batch of a channel's messages sent before that time.
 pub(crate) async fn delete_before(
     store: &Store,
@@ -269,6 +329,11 @@ pub(crate) const fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
+/// Returns the present time, for what the program has to take for recent.
+pub(crate) fn now() -> Timestamp {
+    SystemClock.now()
+}
+
 pub(crate) fn item(channel: &str, time: i64, kind: PresenceEvidenceKind) -> PresenceEvidence {
     PresenceEvidence {
         channel: ChannelRef { id: ChannelId::from(channel), kind: ChannelKind::Group },
@@ -289,16 +354,59 @@ pub(crate) fn sized(channel: &str, message: &str, time: i64, size: usize) -> Cha
     said(channel, message, time, &"x".repeat(size - empty))
 }
 
+/// Returns a text of U1.
 pub(crate) fn said(channel: &str, message: &str, time: i64, text: &str) -> ChannelChange {
-    let received = Received {
-        at: at(time),
-        sender: Some("U1".into()),
+    said_by("U1", channel, message, time, text)
+}
+
+pub(crate) fn said_by(
+    user: &str,
+    channel: &str,
+    message: &str,
+    time: i64,
+    text: &str,
+) -> ChannelChange {
+    let content = serde_json::to_string(&Content::text(text)).unwrap();
+    sent_by(user, (channel, message), time, (MessageType::Text, content))
+}
+
+/// Returns a picture whose file is still to be downloaded.
+pub(crate) fn picture_by(user: &str, channel: &str, message: &str, time: i64) -> ChannelChange {
+    let content = r#"{"type":"image"}"#.to_owned();
+    sent_by(user, (channel, message), time, (MessageType::Image, content))
+}
+
+fn sent_by(
+    user: &str,
+    (channel, message): (&str, &str),
+    time: i64,
+    (kind, content): (MessageType, String),
+) -> ChannelChange {
+    let (at, sender) = (at(time), Some(user.into()));
+    let received = Received { at, sender, kind, content, quoted: None, is_bot: false };
+    change(channel, message, MessageChange::Received(received))
+}
+
+/// Returns an imported text of that person.
+pub(crate) fn imported_text(id: &str, time: i64, user: &str, text: &str) -> ImportedMessage {
+    ImportedMessage {
+        id: id.into(),
+        former_id: None,
+        sent_at: at(time),
+        sent_until: None,
+        kept_at: None,
+        sender: Some(user.into()),
+        candidates: Vec::new(),
+        unnamed_candidates: Vec::new(),
         kind: MessageType::Text,
-        content: serde_json::to_string(&Content::text(text)).unwrap(),
+        content: Some(serde_json::to_string(&Content::text(text)).unwrap()),
         quoted: None,
         is_bot: false,
-    };
-    change(channel, message, MessageChange::Received(received))
+        edited_at: None,
+        unsent_at: None,
+        media: None,
+        earlier_texts: EarlierTexts::default(),
+    }
 }
 
 /// Returns a message of the bot.

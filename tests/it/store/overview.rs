@@ -1,23 +1,14 @@
 //! Figures of many channels at once.
 
-use chatkeep_core::message::{MessageChange, MessageType, Received};
 use chatkeep_core::plan::Plan;
 use chatkeep_store::{BackupState, ChannelChange};
 
-use super::{Fixture, at, change, on_both, said};
+use super::{Fixture, at, on_both, picture_by, said};
 
 on_both!(each_channel_has_its_own_figures);
 
 fn picture(channel: &str, id: &str, time: i64) -> ChannelChange {
-    let received = Received {
-        at: at(time),
-        sender: Some("U1".into()),
-        kind: MessageType::Image,
-        content: r#"{"type":"image"}"#.to_owned(),
-        quoted: None,
-        is_bot: false,
-    };
-    change(channel, id, MessageChange::Received(received))
+    picture_by("U1", channel, id, time)
 }
 
 async fn each_channel_has_its_own_figures(fixture: Fixture) {

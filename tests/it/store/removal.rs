@@ -2,11 +2,11 @@
 //! back.
 
 use chatkeep_core::id::MessageId;
-use chatkeep_core::message::{MessageChange, MessageType, Received};
+use chatkeep_core::message::MessageChange;
 use chatkeep_store::{BackupState, ChannelChange, IngestOutcome, MessageFilter, Order, Removed};
 
 use super::outbox_events::{all, told};
-use super::{Fixture, at, change, edited, on_both, said, sized, unsent};
+use super::{Fixture, at, edited, on_both, picture_by, said, sized, unsent};
 
 on_both!(
     what_is_counted_is_what_is_freed,
@@ -37,23 +37,11 @@ async fn kept_ids(fixture: &Fixture) -> Vec<String> {
 
 /// Returns the same as [`said`], by another person.
 fn said_by(user: &str, message: &str, time: i64, text: &str) -> ChannelChange {
-    let mut said = said("C1", message, time, text);
-    if let MessageChange::Received(received) = &mut said.change {
-        received.sender = Some(user.into());
-    }
-    said
+    super::said_by(user, "C1", message, time, text)
 }
 
 fn image(message: &str, time: i64) -> ChannelChange {
-    let received = Received {
-        at: at(time),
-        sender: Some("U2".into()),
-        kind: MessageType::Image,
-        content: r#"{"type":"image"}"#.to_owned(),
-        quoted: None,
-        is_bot: false,
-    };
-    change("C1", message, MessageChange::Received(received))
+    picture_by("U2", "C1", message, time)
 }
 
 /// Stores the bytes of a picture, as the media worker does.

@@ -4,7 +4,7 @@ use chatkeep_core::plan::Plan;
 use chatkeep_core::role::Scope;
 use chatkeep_store::NewKey;
 
-use super::{Fixture, at, on_both};
+use super::{Fixture, at, on_both, unbounded_key};
 
 on_both!(users_are_added_once, keys_are_found_by_secret_only, ready_and_reopen);
 
@@ -21,18 +21,12 @@ async fn users_are_added_once(fixture: Fixture) {
 }
 
 async fn keys_are_found_by_secret_only(fixture: Fixture) {
-    let (store, user) = (&fixture.store, "U1".into());
+    let (store, id, user) = (&fixture.store, "key_1".into(), "U1".into());
     store.accounts().add_user(&user, None, at(1)).await.unwrap();
     let key = NewKey {
-        pseudonyms: None,
-        id: &"key_1".into(),
-        secret: "ck_secret_1234",
-        user: &user,
-        name: "n",
         scopes: &[Scope::ReadMessages],
-        channels: None,
-        not_before: None,
         expires_at: Some(at(99)),
+        ..unbounded_key(&id, "ck_secret_1234", &user)
     };
     store.keys().add_key(&key, at(2)).await.unwrap();
     let found = store.keys().key("ck_secret_1234").await.unwrap().unwrap();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use chatkeep_blobs::{BlobError, Blobs};
 use chatkeep_core::blob::BlobId;
-use chatkeep_core::config::BlobsKind;
+use chatkeep_core::config::{BlobsKind, S3Config};
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{MessageChange, MessageType};
 use chatkeep_core::time::{Clock as _, SystemClock};
@@ -24,7 +24,6 @@ use zip::ZipArchive;
 
 use super::home::{Home, START};
 use super::{GROUP, OWNER, on_both};
-use crate::blobs::no_s3;
 use crate::harness::files::holding;
 use crate::stack::Parts;
 use crate::store::{at, change};
@@ -43,7 +42,7 @@ const PICTURE: &[u8] = b"\xff\xd8\xff\xe0 a picture of the station";
 const PREVIEW: &[u8] = b"\xff\xd8\xff\xe0 the station\xff\xd9";
 
 fn blobs(home: &Home) -> Blobs {
-    Blobs::open(&BlobsKind::Folder(home.path("data").join("blobs")), &no_s3()).unwrap()
+    Blobs::open(&BlobsKind::Folder(home.path("data").join("blobs")), &S3Config::default()).unwrap()
 }
 
 /// Stores a file for the first picture, as the media worker does, but without a preview.

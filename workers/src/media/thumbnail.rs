@@ -129,14 +129,8 @@ mod tests {
     #[tokio::test]
     async fn a_media_store_that_fails_is_no_picture_without_a_thumbnail() {
         let folder = tempfile::tempdir().unwrap();
-        let s3 = S3Config {
-            endpoint: None,
-            region: String::new(),
-            access_key_id: None,
-            secret_access_key: None,
-            path_style: true,
-        };
-        let blobs = Blobs::open(&BlobsKind::Folder(folder.path().to_owned()), &s3).unwrap();
+        let blobs = Blobs::open(&BlobsKind::Folder(folder.path().to_owned()), &S3Config::default())
+            .unwrap();
         let head = Bytes::from(png(2, 2));
         let id = BlobId::from_digest(&[7; 32]);
         let stored = Stored { id, bytes: head.len() as u64, head };

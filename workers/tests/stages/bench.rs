@@ -279,14 +279,7 @@ impl Bench {
 
     pub(crate) fn blobs(&self) -> Blobs {
         let folder = BlobsKind::Folder(self.folder.path().join("blobs"));
-        let s3 = S3Config {
-            endpoint: None,
-            region: "us-east-1".to_owned(),
-            access_key_id: None,
-            secret_access_key: None,
-            path_style: true,
-        };
-        Blobs::open(&folder, &s3).unwrap()
+        Blobs::open(&folder, &S3Config::default()).unwrap()
     }
 
     /// Returns the messages of a channel, oldest first.

@@ -21,3 +21,5 @@ mod runner;
 #[expect(dead_code, reason = "some responses are for the program's tests")]
 mod sink;
 mod unknown_events;
+#[path = "../../../tests/support/webhooks.rs"]
+mod webhooks;

@@ -172,11 +172,8 @@ struct TakenRow {
     user_id: String,
     url: String,
     secret: String,
-    not_before: Option<i64>,
-    scopes: String,
-    bound_channel_ids: Option<String>,
-    ends_at: Option<i64>,
-    pseudonym_secret: Option<String>,
+    #[sqlx(flatten)]
+    bounds: BoundsColumns,
     old_secret: Option<String>,
     failing: i64,
     may_read: i64,
@@ -280,14 +277,7 @@ impl TryFrom<TakenRow> for LeasedDelivery {
 
     fn try_from(row: TakenRow) -> Result<Self, StoreError> {
         let secrets = std::iter::once(row.secret).chain(row.old_secret);
-        let bounds = BoundsColumns {
-            scopes: row.scopes,
-            channels: row.bound_channel_ids,
-            not_before: row.not_before,
-            ends_at: row.ends_at,
-            pseudonyms: row.pseudonym_secret,
-        };
-        let bounds = bounds.read(&row.webhook_id)?;
+        let bounds = row.bounds.read(&row.webhook_id)?;
         Ok(Self {
             number: row.delivery_no,
             lease: row.claims,

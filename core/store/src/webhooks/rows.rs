@@ -154,11 +154,9 @@ pub(super) struct WebhookRow {
     description: String,
     events: String,
     channel_ids: Option<String>,
-    not_before: Option<i64>,
     key_id: Option<String>,
-    scopes: String,
-    bound_channel_ids: Option<String>,
-    ends_at: Option<i64>,
+    #[sqlx(flatten)]
+    bounds: BoundsColumns,
     enabled: i64,
     secret: String,
     old_secret: Option<String>,
@@ -168,16 +166,17 @@ pub(super) struct WebhookRow {
     failing_since: Option<i64>,
     pub(super) disabled_reason: Option<String>,
     disabled_at: Option<i64>,
-    pseudonym_secret: Option<String>,
 }
 
 /// Columns of a webhook that hold its bounds. No `Debug`: one of them is a secret.
-#[derive(Default)]
+#[derive(Default, sqlx_macros::FromRow)]
 pub(super) struct BoundsColumns {
     pub(super) scopes: String,
+    #[sqlx(rename = "bound_channel_ids")]
     pub(super) channels: Option<String>,
     pub(super) not_before: Option<i64>,
     pub(super) ends_at: Option<i64>,
+    #[sqlx(rename = "pseudonym_secret")]
     pub(super) pseudonyms: Option<String>,
 }
 
@@ -247,13 +246,6 @@ impl TryFrom<WebhookRow> for Webhook {
             parsed(reason, "webhooks", "disabled_reason", &id)
         });
         let disabled_at = row.disabled_at.map(Timestamp::from_millis);
-        let bounds = BoundsColumns {
-            scopes: row.scopes,
-            channels: row.bound_channel_ids,
-            not_before: row.not_before,
-            ends_at: row.ends_at,
-            pseudonyms: row.pseudonym_secret,
-        };
         Ok(Self {
             user: row.user_id.into(),
             url: row.url,
@@ -261,7 +253,7 @@ impl TryFrom<WebhookRow> for Webhook {
             events: parsed(events_of(&row.events), "webhooks", "events", &id)?,
             channels: channels.transpose()?,
             key: row.key_id.map(KeyId::from),
-            bounds: bounds.read(&id)?,
+            bounds: row.bounds.read(&id)?,
             enabled: row.enabled != 0,
             mask: mask(&row.secret),
             old_until: row.old_secret.map(|_| Timestamp::from_millis(row.old_until)),

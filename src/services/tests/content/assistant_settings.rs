@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use chatkeep_core::assistant::{QaMode, limits};
-use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
-use chatkeep_core::id::ChannelId;
-use chatkeep_store::{ActivityFilter, PresenceEvidence, PresenceEvidenceKind};
+use chatkeep_store::{ActivityFilter, PresenceEvidenceKind};
 
 use super::super::{GROUP, Group, OWNER, draft, mode};
 use super::conversation::refusal;
@@ -271,14 +269,7 @@ async fn what_is_switched_on_and_says_nothing_is_told_while_it_could_speak() {
     assistant.remove_rule(&access, &rule, None).await.unwrap();
     assert_eq!(idle().await, [IdlePart::Questions, IdlePart::Welcome]);
     group.hands.advance(Duration::from_secs(1));
-    let gone = PresenceEvidence {
-        channel: ChannelRef { id: ChannelId::from(GROUP), kind: ChannelKind::Group },
-        platform: PlatformKind::Line,
-        bot: String::new(),
-        at: group.clock.now(),
-        kind: PresenceEvidenceKind::BotLeft,
-    };
-    group.store.members().record_presence(&[gone], group.clock.now()).await.unwrap();
+    group.happened(GROUP, PresenceEvidenceKind::BotLeft).await;
     assert_eq!(idle().await, [IdlePart::Everything], "the bot is not there");
     let off = AssistantChange { enabled: Some(false), ..AssistantChange::default() };
     assistant.change_settings(&access, off, None).await.unwrap();

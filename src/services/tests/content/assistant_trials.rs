@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode, RuleDraft, Strictness};
-use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::{ChannelId, RuleId};
 use chatkeep_core::plan::Plan;
-use chatkeep_store::{PresenceEvidence, PresenceEvidenceKind, ReplySource};
+use chatkeep_store::{PresenceEvidenceKind, ReplySource};
 
 use super::super::{Group, OWNER, caller, draft};
 use super::conversation::{access, refusal, store, text};
@@ -139,17 +138,22 @@ async fn a_trial_in_all_modes_says_what_a_trial_in_each_mode_says() {
     }
 }
 
-#[tokio::test]
-async fn a_test_of_the_history_answers_what_a_trial_answers() {
-    let group = prepared().await;
-    let (settings_access, assistant) = (group.settings().await, &group.assistant);
+/// Stores all messages, some time before now.
+async fn say_all(group: &Group) {
     let now = group.clock.now();
     let said = SAID
         .iter()
         .zip(0_u64..)
         .map(|(said, nth)| text(&format!("m{nth}"), now.plus(Duration::from_millis(nth)), said));
-    store(&group, &said.collect::<Vec<_>>()).await;
+    store(group, &said.collect::<Vec<_>>()).await;
     group.hands.advance(Duration::from_mins(1));
+}
+
+#[tokio::test]
+async fn a_test_of_the_history_answers_what_a_trial_answers() {
+    let group = prepared().await;
+    let (settings_access, assistant) = (group.settings().await, &group.assistant);
+    say_all(&group).await;
     let history = history(&group).await;
     let strictness = Strictness::Careful;
     for mode in MODES {
@@ -186,13 +190,7 @@ async fn a_test_of_the_history_answers_what_a_trial_answers() {
 async fn a_comparison_counts_the_differences_of_two_trials() {
     let group = prepared().await;
     let (access, assistant) = (group.settings().await, &group.assistant);
-    let now = group.clock.now();
-    let said = SAID
-        .iter()
-        .zip(0_u64..)
-        .map(|(said, nth)| text(&format!("m{nth}"), now.plus(Duration::from_millis(nth)), said));
-    store(&group, &said.collect::<Vec<_>>()).await;
-    group.hands.advance(Duration::from_mins(1));
+    say_all(&group).await;
     let mut replies = Vec::new();
     for mode in MODES {
         let change = settings(mode, KeywordMatch::Exact, Strictness::Eager);
@@ -228,15 +226,8 @@ async fn a_comparison_counts_the_differences_of_two_trials() {
 async fn where_the_bot_is_alone_with_somebody_everything_is_meant_for_it() {
     let group = Group::new().await;
     let own = ChannelId::from(OWNER);
-    let present = PresenceEvidence {
-        channel: ChannelRef { id: own.clone(), kind: ChannelKind::User },
-        platform: PlatformKind::Line,
-        bot: String::new(),
-        at: group.clock.now(),
-        kind: PresenceEvidenceKind::Present(OWNER.into()),
-    };
+    group.happened(OWNER, PresenceEvidenceKind::Present(OWNER.into())).await;
     let now = group.clock.now();
-    group.store.members().record_presence(&[present], now).await.unwrap();
     group.store.accounts().subscribe(&own, &OWNER.into(), now).await.unwrap();
     let alone: SettingsAccess = group.access.channel(caller(OWNER), own).await.unwrap();
     let together = group.settings().await;

@@ -2,11 +2,12 @@
 
 use std::fmt::Debug;
 
-use chatkeep_core::id::{MessageId, UserId};
-use chatkeep_core::message::{Content, MessageChange, Received};
+use chatkeep_core::id::MessageId;
+use chatkeep_core::message::{Content, MessageChange};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::ChannelChange;
 
+use super::super::scene::sent;
 use super::super::{GROUP, Group, OWNER};
 use crate::access::{AtLeast, ChannelAccess, HasScope};
 use crate::{Caller, Defect, ServiceError};
@@ -28,15 +29,7 @@ pub(super) fn message(
     at: Timestamp,
     content: &Content,
 ) -> ChannelChange {
-    let received = Received {
-        at,
-        sender: sender.map(UserId::from),
-        kind: content.kind(),
-        content: serde_json::to_string(content).unwrap(),
-        quoted: None,
-        is_bot: false,
-    };
-    change(id, MessageChange::Received(received))
+    sent(GROUP, id, sender, at, content)
 }
 
 /// Returns a text of the owner.

@@ -95,20 +95,6 @@ impl Talk {
     }
 }
 
-fn query(order: Order, limit: u32) -> MessageQuery {
-    MessageQuery {
-        limit,
-        cursor: None,
-        order,
-        date: None,
-        from: None,
-        to: None,
-        around: None,
-        sender: None,
-        kind: None,
-    }
-}
-
 fn ids(messages: &[Masked<StoredMessage>]) -> Vec<&str> {
     texts(messages.iter().map(|message| &message.id))
 }
@@ -126,7 +112,7 @@ async fn pages_of_any_size_have_every_message_once_in_order() {
     let talk = Talk::new().await;
     for order in ORDERS {
         for limit in [1, 2, 3, 22, 23, 24, 100] {
-            let pages = talk.pages(query(order, limit)).await;
+            let pages = talk.pages(MessageQuery::all(order, limit)).await;
             assert_eq!(all_ids(&pages), talk.ids(order), "{order:?} {limit}");
             let full = pages.iter().rev().skip(1);
             assert!(full.map(|page| page.messages.len()).all(|len| len == limit as usize));
@@ -159,7 +145,7 @@ async fn filters_choose_the_same_messages_whatever_the_page_and_the_order() {
         sender: sender.map(UserId::from),
         from: is_within.then(|| when(&from.to_string())),
         to: is_within.then(|| when(&to.to_string())),
-        ..query(Order::Ascending, 2)
+        ..MessageQuery::all(Order::Ascending, 2)
     };
     for (query, expected) in [
         (asked(Some(OTHER), false), of(&|one| one.1 == OTHER)),
@@ -173,8 +159,10 @@ async fn filters_choose_the_same_messages_whatever_the_page_and_the_order() {
         let found: Vec<_> = all_ids(&pages).into_iter().rev().collect();
         assert_eq!(found, expected);
     }
-    let pictures = MessageQuery { kind: Some(MessageType::Image), ..query(Order::Descending, 2) };
-    let texts = MessageQuery { kind: Some(MessageType::Text), ..query(Order::Descending, 4) };
+    let pictures =
+        MessageQuery { kind: Some(MessageType::Image), ..MessageQuery::all(Order::Descending, 2) };
+    let texts =
+        MessageQuery { kind: Some(MessageType::Text), ..MessageQuery::all(Order::Descending, 4) };
     let (pictures, texts) = (talk.pages(pictures).await, talk.pages(texts).await);
     assert_eq!((all_ids(&pictures).len(), all_ids(&texts).len()), (5, 18));
     let mut both = [all_ids(&pictures), all_ids(&texts)].concat();
@@ -191,7 +179,10 @@ async fn a_page_around_any_message_has_it_and_goes_on_to_the_end() {
         let all = talk.ids(order);
         for (place, id) in all.iter().enumerate() {
             for limit in 1..6 {
-                let around = MessageQuery { around: Some((*id).to_owned()), ..query(order, limit) };
+                let around = MessageQuery {
+                    around: Some((*id).to_owned()),
+                    ..MessageQuery::all(order, limit)
+                };
                 let pages = talk.pages(around).await;
                 let (found, first) = (all_ids(&pages), &pages[0]);
                 let begin = all.iter().position(|one| *one == found[0]).unwrap();
@@ -216,7 +207,8 @@ async fn a_page_around_a_time_stands_between_what_was_sent_before_and_then() {
     for order in ORDERS {
         for seconds in 0..9 {
             let at = talk.begin.plus(Duration::from_secs(seconds));
-            let around = MessageQuery { around: Some(at.to_string()), ..query(order, 6) };
+            let around =
+                MessageQuery { around: Some(at.to_string()), ..MessageQuery::all(order, 6) };
             let page = talk.page(&around).await;
             let is_later = |message: &StoredMessage| message.sent_at >= at;
             let (one, other) = page.messages.split_at(page.position);
@@ -235,7 +227,7 @@ async fn a_page_around_a_time_stands_between_what_was_sent_before_and_then() {
 #[tokio::test]
 async fn a_cursor_serves_the_same_filters_alone() {
     let talk = Talk::new().await;
-    let query = || query(Order::Descending, 5);
+    let query = || MessageQuery::all(Order::Descending, 5);
     let first = talk.page(&query()).await;
     let last = first.messages.last().unwrap();
     assert_eq!(first.next, query().cursor_after(last), "two ways to the same");
@@ -266,7 +258,7 @@ async fn nothing_older_than_a_reader_may_read_is_there_in_any_way() {
     let (reader, messages) = (talk.since(earliest).await, &talk.messages);
     let (old, new): (Vec<_>, Vec<_>) = talk.all.iter().partition(|one| one.0 < earliest);
     let readable: Vec<_> = new.iter().map(|one| one.2.as_str()).collect();
-    let all = messages.page(&reader, &query(Order::Ascending, 100)).await.unwrap();
+    let all = messages.page(&reader, &MessageQuery::all(Order::Ascending, 100)).await.unwrap();
     assert_eq!(ids(&all.messages), readable);
     // Of the rest of the time that was asked for, the gaps say that they may not read it.
     assert_eq!((all.span, all.requested), (TimeSpan::default(), TimeSpan::default()));
@@ -274,7 +266,7 @@ async fn nothing_older_than_a_reader_may_read_is_there_in_any_way() {
         let id = MessageId::from(id.as_str());
         assert_eq!(messages.one(&reader, &id).await.unwrap_err(), ServiceError::NotFound);
         let around = Some(id.as_str().to_owned());
-        let around = MessageQuery { around, ..query(Order::Ascending, 5) };
+        let around = MessageQuery { around, ..MessageQuery::all(Order::Ascending, 5) };
         let refused = messages.page(&reader, &around).await;
         assert_eq!(refused.unwrap_err(), ServiceError::NotFound, "as one that is not stored");
     }
@@ -283,7 +275,7 @@ async fn nothing_older_than_a_reader_may_read_is_there_in_any_way() {
     }
     // A time from before leads to the first that may be read.
     let around = Some(talk.begin.to_string());
-    let around = MessageQuery { around, ..query(Order::Ascending, 4) };
+    let around = MessageQuery { around, ..MessageQuery::all(Order::Ascending, 4) };
     let page = messages.page(&reader, &around).await.unwrap();
     assert_eq!(ids(&page.messages), readable[..2]);
     let wanted = talk.all.iter().map(|one| MessageId::from(one.2.as_str()));
@@ -312,8 +304,10 @@ async fn a_day_is_that_of_the_channel_also_when_its_clocks_change() {
         let named = ["before", "first", "last", "after"].map(|name| format!("{name} {day}"));
         let said: Vec<_> = named.iter().zip(at).map(|(id, at)| text(id, at, id)).collect();
         store(group, &said).await;
-        let of_day =
-            MessageQuery { date: Some(day.parse().unwrap()), ..query(Order::Ascending, 9) };
+        let of_day = MessageQuery {
+            date: Some(day.parse().unwrap()),
+            ..MessageQuery::all(Order::Ascending, 9)
+        };
         let page = talk.page(&of_day).await;
         assert_eq!(ids(&page.messages), named[1..3], "{zone}");
         assert_eq!(page.requested, TimeSpan { from: Some(from), to: Some(to) });
@@ -328,7 +322,7 @@ async fn a_day_is_that_of_the_channel_also_when_its_clocks_change() {
         let narrow = MessageQuery {
             date: Some(day.parse().unwrap()),
             from: Some(when(&from.plus(moment).to_string())),
-            ..query(Order::Ascending, 9)
+            ..MessageQuery::all(Order::Ascending, 9)
         };
         assert_eq!(ids(&talk.page(&narrow).await.messages), named[2..3]);
         assert_eq!(messages.zone(Some(&GROUP.into())).await, Ok(zone.parse().unwrap()));

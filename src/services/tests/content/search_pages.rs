@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::bounds::Bounds;
-use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::{Content, MediaInfo, MessageType};
 use chatkeep_core::profile::Profile;
@@ -13,7 +12,7 @@ use chatkeep_core::pseudonym::PseudonymKey;
 use chatkeep_core::time::Timestamp;
 use chatkeep_index::fold;
 use chatkeep_search::{SearchFallback, SearchService, Sort};
-use chatkeep_store::{ChannelChange, PresenceEvidence, PresenceEvidenceKind};
+use chatkeep_store::{ChannelChange, PresenceEvidenceKind};
 use chatkeep_view::when::When;
 use chatkeep_workers::replica::Replica;
 use chrono_tz::Tz;
@@ -82,19 +81,7 @@ impl Indexed {
 }
 
 fn asked(text: &str) -> SearchQuery {
-    SearchQuery {
-        text: text.to_owned(),
-        zone: None,
-        from: None,
-        to: None,
-        sender: None,
-        bot_name: None,
-        kind: None,
-        sort: Sort::Newest,
-        limit: 100,
-        cursor: None,
-        snippet: 100,
-    }
+    SearchQuery { sort: Sort::Newest, ..SearchQuery::of_text(text.to_owned(), 100, 100) }
 }
 
 fn ids(page: &SearchPage) -> Vec<&str> {
@@ -173,15 +160,8 @@ async fn a_cursor_goes_on_with_its_own_search_alone() {
 async fn a_search_is_within_the_bounds_of_its_caller() {
     let indexed = Indexed::of(&talk(6)).await;
     let (group, elsewhere) = (&indexed.group, ChannelId::from("C2"));
-    let evidence = PresenceEvidence {
-        channel: ChannelRef { id: elsewhere.clone(), kind: ChannelKind::Group },
-        platform: PlatformKind::Line,
-        bot: String::new(),
-        at: group.clock.now(),
-        kind: PresenceEvidenceKind::Present(OTHER.into()),
-    };
+    group.happened(elsewhere.as_str(), PresenceEvidenceKind::Present(OTHER.into())).await;
     let now = group.clock.now();
-    group.store.members().record_presence(&[evidence], now).await.unwrap();
     group.store.accounts().subscribe(&elsewhere, &OTHER.into(), now).await.unwrap();
     let there = ChannelChange { channel: elsewhere.clone(), ..text("x", second(9), "word") };
     store(group, &[there]).await;

@@ -12,6 +12,7 @@ use chatkeep_store::{ActivityFilter, RoleSet};
 use chrono_tz::Tz;
 
 use super::super::{GROUP, Group, OTHER, OWNER, caller};
+use super::gaps::with_gaps;
 use super::{
     arrive, at, bounded, call, establish, keep, key_of, leave, only, parts, refused_at, said,
     since, unsent,
@@ -207,18 +208,7 @@ async fn the_newest_messages_of_many_channels_are_those_that_may_be_read() {
 
 #[tokio::test]
 async fn a_coverage_is_of_the_times_that_may_be_read() {
-    let group = Group::new().await;
-    for gap in [
-        "INSERT INTO gaps (channel_id, from_at, to_at, reason, skipped)
-         VALUES ('C1', 2000000, 5000000, 'quota', 7)",
-        "INSERT INTO gaps (channel_id, from_at, to_at, reason, skipped)
-         VALUES ('C1', 6000000, 6000999, 'quota', 0)",
-        "INSERT INTO gaps (channel_id, from_at, to_at, reason, skipped)
-         VALUES ('C1', 7000000, 7000001, 'quota', 1)",
-    ] {
-        group.sql(gap).await;
-    }
-    group.hands.set(at(9_000_000));
+    let group = with_gaps().await;
     let sent = [("m1", 2_000_000), ("m2", 8_000_000)];
     keep(&group, &sent.map(|(id, time)| said(GROUP, id, OWNER, at(time), "x"))).await;
     group.sql("UPDATE channels SET deleted_before = 1500000 WHERE channel_id = 'C1'").await;

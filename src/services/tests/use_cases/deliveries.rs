@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::super::{GROUP, Group, OTHER, OWNER, caller};
 use super::{
-    arrive, bounded, establish, happened, keep, leave, only, parts, refused_at, renderer, said,
-    unsent, with_scopes,
+    arrive, bounded, establish, keep, leave, only, parts, refused_at, renderer, said, unsent,
+    with_scopes,
 };
 use crate::access::{ManageWebhooks, Scoped};
 use crate::webhooks::{
@@ -64,7 +64,7 @@ async fn with_deliveries() -> (Group, WebhookId) {
         fan_out(&group).await;
     }
     group.hands.advance(Duration::from_mins(1));
-    happened(&group, "C2", PresenceEvidenceKind::Left("U3".into())).await;
+    group.happened("C2", PresenceEvidenceKind::Left("U3".into())).await;
     fan_out(&group).await;
     (group, webhook)
 }

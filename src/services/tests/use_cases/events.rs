@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::super::{GROUP, Group, OTHER, OWNER, caller};
 use super::{
-    appoint, arrive, at, bounded, edited, establish, happened, keep, leave, only, parts,
-    refused_at, renderer, said, since, unsent, with_scopes,
+    appoint, arrive, at, bounded, edited, establish, keep, leave, only, parts, refused_at,
+    renderer, said, since, unsent, with_scopes,
 };
 use crate::access::ReadMessages;
 use crate::events::{EventPage, EventService};
@@ -62,7 +62,7 @@ async fn with_events() -> Group {
     keep(&group, &[said(GROUP, "m1", OTHER, at(1_000), "first")]).await;
     keep(&group, &[said("C2", "m2", "U3", at(2_000), "elsewhere")]).await;
     keep(&group, &[edited(GROUP, "m1", at(3_000), "second")]).await;
-    happened(&group, GROUP, PresenceEvidenceKind::Joined("U4".into())).await;
+    group.happened(GROUP, PresenceEvidenceKind::Joined("U4".into())).await;
     keep(&group, &[said(GROUP, "m3", OWNER, at(4_000), "third")]).await;
     group
 }

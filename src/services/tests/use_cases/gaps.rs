@@ -30,17 +30,7 @@ fn span(from: Option<i64>, to: Option<i64>) -> TimeSpan {
 
 fn query(order: Order, limit: u32, (from, to): (Option<&str>, Option<&str>)) -> MessageQuery {
     let when = |text: &str| When::parse(text).unwrap();
-    MessageQuery {
-        limit,
-        cursor: None,
-        order,
-        date: None,
-        from: from.map(when),
-        to: to.map(when),
-        around: None,
-        sender: None,
-        kind: None,
-    }
+    MessageQuery { from: from.map(when), to: to.map(when), ..MessageQuery::all(order, limit) }
 }
 
 /// Returns the times of all pages of a list, and the numbers of their messages.
@@ -124,7 +114,7 @@ fn the_common_part_of_two_times_is_in_both() {
 
 /// Returns a group with gaps: of seven messages from second 2,000 to 5,000, and of a moment each
 /// with nothing and with something missing.
-async fn with_gaps() -> Group {
+pub(super) async fn with_gaps() -> Group {
     let group = Group::new().await;
     for gap in [
         "INSERT INTO gaps (channel_id, from_at, to_at, reason, skipped)

@@ -3,13 +3,11 @@
 use std::collections::HashMap;
 
 use chatkeep_core::id::{ChannelId, UserId};
-use chatkeep_core::message::{Content, MessageChange, Received};
 use chatkeep_core::pseudonym::PseudonymKey;
-use chatkeep_store::ChannelChange;
 use chatkeep_view::pseudonyms::Mask;
 
 use super::super::{GROUP, Group, OTHER, OWNER, caller};
-use super::{arrive, at, bounded, call, changed, establish, keep, parts, said, since};
+use super::{answered, arrive, at, bounded, call, establish, keep, parts, said, since};
 use crate::Caller;
 use crate::access::ReadMessages;
 use crate::members::MemberService;
@@ -30,20 +28,6 @@ fn sorted(mut names: Vec<Named>) -> Vec<Named> {
     names
 }
 
-/// Returns a message of a bot.
-fn answered(channel: &str, id: &str, bot: &str) -> ChannelChange {
-    let content = Content::text("9-18");
-    let received = Received {
-        at: at(2_000),
-        sender: Some(bot.into()),
-        kind: content.kind(),
-        content: serde_json::to_string(&content).unwrap(),
-        quoted: None,
-        is_bot: true,
-    };
-    changed(channel, id, MessageChange::Received(received))
-}
-
 #[tokio::test]
 async fn a_name_of_which_nothing_can_be_seen_is_none() {
     let group = Group::new().await;
@@ -62,7 +46,8 @@ async fn a_name_of_which_nothing_can_be_seen_is_none() {
 async fn bots_are_senders_where_they_wrote_and_no_people() {
     let group = Group::new().await;
     establish(&group, "C2", &[OWNER]).await;
-    keep(&group, &[answered(GROUP, "m1", "Ubot"), answered("C2", "m2", "Ucousin")]).await;
+    let of = |channel, id, bot| answered(channel, id, bot, at(2_000), "9-18");
+    keep(&group, &[of(GROUP, "m1", "Ubot"), of("C2", "m2", "Ucousin")]).await;
     let senders = members(&group).senders(&caller(OWNER), &[GROUP.into()]).await.unwrap();
     assert_eq!(senders.bots, [named("Ubot", None)]);
     assert_eq!(sorted(senders.people), [named(OWNER, None), named(OTHER, None)]);

@@ -15,7 +15,7 @@ use chatkeep_platform::{
 use chatkeep_store::{MembershipCheck, PresenceEvidenceKind};
 
 use super::super::{GROUP, Group, OTHER, caller};
-use super::{bounded, happened, leave, only, parts};
+use super::{bounded, leave, only, parts};
 use crate::access::AccessService;
 use crate::{Caller, ServiceError};
 
@@ -247,7 +247,7 @@ async fn of_somebody_who_opted_out_no_name_is_kept() {
 async fn nobody_is_asked_about_where_they_cannot_be() {
     let asking = Asking::new(Saying::Yes, Saying::Yes).await;
     for chat in ["U7", "U7~shop", "U70"] {
-        happened(&asking.group, chat, PresenceEvidenceKind::Channel).await;
+        asking.group.happened(chat, PresenceEvidenceKind::Channel).await;
         assert_eq!(asking.role(&caller("U9"), chat).await, None, "{chat}");
     }
     assert_eq!(asking.role(&caller("U9"), "Cnone").await, None);

@@ -32,20 +32,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::bounds::Bounds;
-use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::{ChannelId, KeyId, UserId};
-use chatkeep_core::message::{Content, MessageChange, Received};
+use chatkeep_core::message::{Content, MessageChange};
 use chatkeep_core::profile::Profile;
 use chatkeep_core::role::{Role, Scope};
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_search::saved_searches::SearchMatcher;
-use chatkeep_store::{
-    ChannelChange, NewKey, PresenceEvidence, PresenceEvidenceKind, RoleSet, Store, Subscribed,
-};
+use chatkeep_store::{ChannelChange, NewKey, PresenceEvidenceKind, RoleSet, Store, Subscribed};
 use chatkeep_view::Links;
 use chrono_tz::Tz;
 
-use super::{GROUP, Group, OWNER, caller};
+use super::{GROUP, Group, OWNER, caller, scene};
 use crate::event_renderer::EventRenderer;
 use crate::{Caller, ServiceError};
 
@@ -108,39 +105,17 @@ async fn key_of(group: &Group, user: &str, id: &str, bounds: &Bounds) -> Caller 
     Caller::of_key(&group.store, key).await.unwrap()
 }
 
-/// Returns a chat whose kind is that of its id on LINE.
-fn chat(channel: &str) -> ChannelRef {
-    let kind = match channel.chars().next() {
-        Some('U') => ChannelKind::User,
-        Some('R') => ChannelKind::Room,
-        _ => ChannelKind::Group,
-    };
-    ChannelRef { id: channel.into(), kind }
-}
-
-/// Records that something happened in a channel now.
-async fn happened(group: &Group, channel: &str, kind: PresenceEvidenceKind) {
-    let evidence = PresenceEvidence {
-        channel: chat(channel),
-        platform: PlatformKind::Line,
-        bot: String::new(),
-        at: group.clock.now(),
-        kind,
-    };
-    group.store.members().record_presence(&[evidence], group.clock.now()).await.unwrap();
-}
-
 /// Makes people members.
 async fn arrive(group: &Group, channel: &str, users: &[&str]) {
     for user in users {
-        happened(group, channel, PresenceEvidenceKind::Present((*user).into())).await;
+        group.happened(channel, PresenceEvidenceKind::Present((*user).into())).await;
     }
 }
 
 /// Makes somebody leave, a moment later.
 async fn leave(group: &Group, channel: &str, user: &str) {
     group.hands.advance(Duration::from_millis(1));
-    happened(group, channel, PresenceEvidenceKind::Left(user.into())).await;
+    group.happened(channel, PresenceEvidenceKind::Left(user.into())).await;
 }
 
 /// Makes a channel of these people, of whom the first subscribes to it and so owns it.
@@ -173,20 +148,21 @@ fn changed(channel: &str, id: &str, change: MessageChange) -> ChannelChange {
 
 /// Returns a message of that content.
 fn sent(channel: &str, id: &str, by: &str, at: Timestamp, content: &Content) -> ChannelChange {
-    let received = Received {
-        at,
-        sender: Some(by.into()),
-        kind: content.kind(),
-        content: serde_json::to_string(content).unwrap(),
-        quoted: None,
-        is_bot: false,
-    };
-    changed(channel, id, MessageChange::Received(received))
+    scene::sent(channel, id, Some(by), at, content)
 }
 
 /// Returns a text.
 fn said(channel: &str, id: &str, by: &str, at: Timestamp, text: &str) -> ChannelChange {
     sent(channel, id, by, at, &Content::text(text))
+}
+
+/// Returns a text of a bot.
+fn answered(channel: &str, id: &str, bot: &str, at: Timestamp, text: &str) -> ChannelChange {
+    let mut answer = said(channel, id, bot, at, text);
+    if let MessageChange::Received(received) = &mut answer.change {
+        received.is_bot = true;
+    }
+    answer
 }
 
 fn edited(channel: &str, id: &str, at: Timestamp, text: &str) -> ChannelChange {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chatkeep_core::bounds::Bounds;
-use chatkeep_core::message::{Content, MessageChange, Received};
 use chatkeep_core::pseudonym::PseudonymKey;
 use chatkeep_view::EventView;
 use chatkeep_view::pseudonyms::Mask;
@@ -12,7 +11,7 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::super::{GROUP, Group, OTHER, OWNER, caller};
-use super::{at, bounded, call, changed, edited, keep, parts, renderer, said, since, unsent};
+use super::{answered, at, bounded, call, edited, keep, parts, renderer, said, since, unsent};
 use crate::Caller;
 use crate::access::{ReadMessages, WriteBackup};
 use crate::deletion::DeletionService;
@@ -103,16 +102,7 @@ async fn the_reason_is_that_of_the_moment_in_which_it_came() {
 #[tokio::test]
 async fn what_a_bot_sent_is_told_as_sent() {
     let group = unsubscribed().await;
-    let content = Content::text("9-18");
-    let received = Received {
-        at: at(4_000),
-        sender: Some("Ubot".into()),
-        kind: content.kind(),
-        content: serde_json::to_string(&content).unwrap(),
-        quoted: None,
-        is_bot: true,
-    };
-    keep(&group, &[changed(GROUP, "m1", MessageChange::Received(received))]).await;
+    keep(&group, &[answered(GROUP, "m1", "Ubot", at(4_000), "9-18")]).await;
     let events = told(&group, caller(OWNER)).await;
     let [(kind, message)] = &events[..] else { panic!("{events:?}") };
     assert_eq!((*kind, &message["isBot"]), ("message.sent", &json!(true)));

@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::super::exports::exported;
-use super::super::{CHANNEL, MEMBER, OWNER, message};
+use super::super::{CHANNEL, MEMBER, OWNER, filled_in, message};
 use super::world::{FULL, MASKED, NOBODY, SECRETS, World, pseudonym, said_by};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
@@ -48,19 +48,8 @@ fn paths(route: &RouteInfo, webhooks: &[String], export: &str) -> Vec<String> {
         ("{savedSearchId}", vec!["none"]),
         ("OWNER", vec![OWNER, &stand_in[0]]),
     ];
-    let mut paths: Vec<_> = queries.iter().map(|query| format!("{}{query}", route.path)).collect();
-    for (name, values) in choices {
-        let each = |path: String| -> Vec<String> {
-            if path.contains(name) {
-                values.iter().map(|value| path.replace(name, value)).collect()
-            } else {
-                vec![path]
-            }
-        };
-        paths = paths.into_iter().flat_map(each).collect();
-    }
-    assert!(paths.iter().all(|path| !path.contains('{')), "{}: say what it is", route.path);
-    paths
+    let paths = queries.iter().map(|query| format!("{}{query}", route.path)).collect();
+    filled_in(route, paths, choices)
 }
 
 /// Returns the calls of a tool.

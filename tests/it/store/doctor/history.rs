@@ -1,10 +1,11 @@
 //! Counters stay true through any history of a store.
 
-use chatkeep_core::message::{Content, EarlierTexts, MessageType};
 use chatkeep_core::plan::Plan;
-use chatkeep_store::{ImportId, ImportedMessage};
+use chatkeep_store::ImportId;
 
-use super::super::{Fixture, at, delete_before, edited, erase_person, on_both, said, unsent};
+use super::super::{
+    Fixture, at, delete_before, edited, erase_person, imported_text, on_both, said, unsent,
+};
 use super::{DoctorFixture, picture};
 
 on_both!(counters_are_true_after_anything, clocks_that_disagree_change_nothing);
@@ -90,7 +91,8 @@ async fn happen(ward: &DoctorFixture, chance: &mut Chance, seed: u64, step: i64,
         ),
         12 => other(ward, chance, seed, step, now).await,
         _ => {
-            let all = [imported(&format!("i{seed}-{step}"), sent), imported(&any, sent)];
+            let all = [&format!("i{seed}-{step}"), &any]
+                .map(|id| imported_text(id, sent, "U3", "imported"));
             store.imports().import(IMPORT, &channel.into(), &all, at(now)).await.unwrap();
         }
     }
@@ -116,27 +118,6 @@ async fn other(ward: &DoctorFixture, chance: &mut Chance, seed: u64, step: i64, 
             let plan = if chance.below(2) == 0 { Plan::Free } else { Plan::Pro };
             store.accounts().set_plan(&user, plan, at(now)).await.unwrap();
         }
-    }
-}
-
-fn imported(id: &str, sent: i64) -> ImportedMessage {
-    ImportedMessage {
-        id: id.into(),
-        former_id: None,
-        sent_at: at(sent),
-        sent_until: None,
-        kept_at: None,
-        sender: Some("U3".into()),
-        candidates: Vec::new(),
-        unnamed_candidates: Vec::new(),
-        kind: MessageType::Text,
-        content: Some(serde_json::to_string(&Content::text("imported")).unwrap()),
-        quoted: None,
-        is_bot: false,
-        edited_at: None,
-        unsent_at: None,
-        media: None,
-        earlier_texts: EarlierTexts::default(),
     }
 }
 

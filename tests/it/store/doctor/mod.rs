@@ -15,8 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use chatkeep_blobs::Blobs;
 use chatkeep_core::blob::BlobId;
-use chatkeep_core::config::BlobsKind;
-use chatkeep_core::message::{MessageChange, MessageType, Received};
+use chatkeep_core::config::{BlobsKind, S3Config};
 use chatkeep_core::time::SystemClock;
 use chatkeep_index::search::MessageIndex;
 use chatkeep_services::doctor::{Doctor, DoctorOptions, LocalIndex, Repair, Report};
@@ -24,8 +23,7 @@ use chatkeep_store::{ChannelChange, Check, MediaOutcome, NewMedia};
 use chatkeep_workers::replica::Replica;
 use futures_util::stream;
 
-use super::{Fixture, at, change};
-use crate::blobs::no_s3;
+use super::{Fixture, at, picture_by};
 
 /// A store with files and an index.
 pub(super) struct DoctorFixture {
@@ -37,7 +35,8 @@ pub(super) struct DoctorFixture {
 impl DoctorFixture {
     pub(super) fn new(fixture: Fixture) -> Self {
         let folder = fixture.folder.path();
-        let blobs = Blobs::open(&BlobsKind::Folder(folder.join("blobs")), &no_s3()).unwrap();
+        let blobs =
+            Blobs::open(&BlobsKind::Folder(folder.join("blobs")), &S3Config::default()).unwrap();
         let index = MessageIndex::open(&folder.join("index")).unwrap();
         Self { fixture, blobs, index }
     }
@@ -123,13 +122,5 @@ impl DoctorFixture {
 }
 
 pub(super) fn picture(channel: &str, message: &str, time: i64) -> ChannelChange {
-    let received = Received {
-        at: at(time),
-        sender: Some("U2".into()),
-        kind: MessageType::Image,
-        content: r#"{"type":"image"}"#.to_owned(),
-        quoted: None,
-        is_bot: false,
-    };
-    change(channel, message, MessageChange::Received(received))
+    picture_by("U2", channel, message, time)
 }

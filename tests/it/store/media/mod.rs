@@ -4,14 +4,14 @@ mod sweep;
 
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::id::MessageId;
-use chatkeep_core::message::{Content, MediaInfo, MessageChange, MessageType, Received};
+use chatkeep_core::message::{Content, MediaInfo, MessageType};
 use chatkeep_core::plan::Plan;
 use chatkeep_store::{
     BlobClaim, ChannelChange, MediaFigures, MediaFilter, MediaItem, MediaOutcome, MediaReason,
     MediaStatus, NewMedia, OrphanSweep,
 };
 
-use super::{Fixture, at, change, on_both, said, unsent};
+use super::{Fixture, at, on_both, picture_by, said, sent_by, unsent};
 
 on_both!(
     a_file_is_stored_and_read_with_its_message,
@@ -34,14 +34,11 @@ async fn prepared(fixture: &Fixture) {
 }
 
 fn picture(channel: &str, message: &str, time: i64) -> ChannelChange {
-    media(channel, message, time, MessageType::Image, IMAGE)
+    picture_by("U1", channel, message, time)
 }
 
 fn media(channel: &str, id: &str, time: i64, kind: MessageType, content: &str) -> ChannelChange {
-    let content = content.to_owned();
-    let (at, sender) = (at(time), Some("U1".into()));
-    let received = Received { at, sender, kind, content, quoted: None, is_bot: false };
-    change(channel, id, MessageChange::Received(received))
+    sent_by("U1", (channel, id), time, (kind, content.to_owned()))
 }
 
 /// Returns the bytes counted for a picture without its file.

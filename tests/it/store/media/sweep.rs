@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use chatkeep_blobs::Blobs;
-use chatkeep_core::config::BlobsKind;
+use chatkeep_core::config::{BlobsKind, S3Config};
 use chatkeep_core::id::{ChannelId, MessageId, UserId};
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
@@ -20,7 +20,6 @@ use tokio::time::timeout;
 
 use super::super::{Fixture, at, on_both, said, unsent};
 use super::{bare, begun, blob, claim, file, item, orphans, picture, prepared};
-use crate::blobs::no_s3;
 use crate::harness::wait::{DEADLINE, until};
 
 on_both!(
@@ -255,7 +254,7 @@ async fn many_at_once_lose_no_file_and_leave_none(fixture: Fixture) {
 }
 
 fn folder_of_blobs(folder: &TempDir) -> Blobs {
-    Blobs::open(&BlobsKind::Folder(folder.path().to_owned()), &no_s3()).unwrap()
+    Blobs::open(&BlobsKind::Folder(folder.path().to_owned()), &S3Config::default()).unwrap()
 }
 
 async fn sweep(store: &Store, blobs: &Blobs) -> usize {

@@ -6,11 +6,11 @@ use chatkeep_core::pseudonym::PseudonymKey;
 use chatkeep_core::role::Scope;
 use chatkeep_core::signing;
 use chatkeep_store::{
-    DeliveryFilter, DisabledReason, NewKey, NewWebhook, Next, OutboxEventKind, Webhook,
-    WebhookChange, WebhookChanged, WebhookMade, WebhookMaker,
+    DeliveryFilter, DisabledReason, NewWebhook, Next, OutboxEventKind, Webhook, WebhookChange,
+    WebhookChanged, WebhookMade, WebhookMaker,
 };
 
-use super::super::{Fixture, at, edited, on_both, said};
+use super::super::{Fixture, at, bounded_key, edited, on_both, said};
 use super::{attempt, prepared, room, wants};
 
 on_both!(
@@ -27,17 +27,7 @@ impl Fixture {
     /// Creates a key of U1 with these bounds, and a webhook with it.
     async fn bound_hook(&self, name: &str, events: &[OutboxEventKind], bounds: &Bounds) {
         let (key, user) = (KeyId::from(format!("key_{name}")), UserId::from("U1"));
-        let new = NewKey {
-            pseudonyms: bounds.pseudonyms.as_ref(),
-            id: &key,
-            secret: key.as_str(),
-            user: &user,
-            name: "test",
-            scopes: &bounds.scopes,
-            channels: bounds.channels.as_deref(),
-            not_before: bounds.not_before,
-            expires_at: bounds.expires_at,
-        };
+        let new = bounded_key(&key, key.as_str(), &user, bounds);
         assert!(self.store.keys().add_key(&new, at(4)).await.unwrap().is_some());
         let made = self.hook_of(&format!("wh_{name}"), events, Some(&key), bounds).await;
         assert_eq!(made, WebhookMade::Done);

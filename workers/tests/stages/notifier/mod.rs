@@ -9,53 +9,16 @@ use std::time::Duration;
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::http::guard::GuardedClient;
 use chatkeep_core::id::WebhookId;
-use chatkeep_core::signing;
 use chatkeep_core::time::{Clock as _, SharedClock};
 use chatkeep_store::{
-    DeliveryFilter, LeasedDelivery, NewWebhook, OutboxEventKind, StoreError, Webhook,
-    WebhookChange, WebhookChanged, WebhookDelivery, WebhookMade, WebhookMaker,
+    OutboxEventKind, Webhook, WebhookChange, WebhookChanged, WebhookDelivery, WebhookMaker,
 };
 use chatkeep_workers::RecentTraces;
-use chatkeep_workers::notifier::{Bodies, Notifier, NotifierSettings};
+use chatkeep_workers::notifier::{Notifier, NotifierSettings};
 
 use super::bench::{Bench, Group};
 use super::sink::Sink;
-
-/// Renders ids only: bodies are the program's.
-#[derive(Debug)]
-struct Plain;
-
-impl Bodies for Plain {
-    type Error = StoreError;
-
-    async fn body(&self, delivery: &LeasedDelivery) -> Result<Option<Vec<u8>>, StoreError> {
-        let body = serde_json::json!({"subject": delivery.event.subject});
-        Ok(Some(serde_json::to_vec(&body)?))
-    }
-}
-
-fn settings() -> NotifierSettings {
-    NotifierSettings {
-        parallel: 64,
-        parallel_each: 4,
-        timeout: Duration::from_secs(15),
-        retries: vec![Duration::from_secs(5), Duration::from_mins(5), Duration::from_mins(30)],
-        give_up: Duration::from_hours(5 * 24),
-        keep: Duration::from_hours(30 * 24),
-        tell_owners: true,
-    }
-}
-
-/// Returns an enabled webhook of all events of all channels.
-fn everything(url: &str) -> WebhookChange<'_> {
-    WebhookChange {
-        url,
-        description: "",
-        events: &OutboxEventKind::ALL,
-        channels: None,
-        enabled: true,
-    }
-}
+use super::webhooks::{self, Plain, everything, settings};
 
 /// A group whose messages are told to a sink.
 struct Scene {
@@ -99,16 +62,8 @@ impl Scene {
     }
 
     async fn hook_of(&self, user: &str, path: &str) -> WebhookId {
-        let id = WebhookId::from(format!("wh_{user}{}", path.replace('/', "_")));
-        let url = self.sink.url(path);
-        let change = everything(&url);
-        let (user, secret) = (user.into(), signing::secret([1; 32]));
-        let maker = WebhookMaker { key: None, bounds: &Bounds::full() };
-        let new = NewWebhook { id: &id, user: &user, secret: &secret, change, maker };
-        let made =
-            self.bench.store.webhooks().add_webhook(&new, self.bench.clock.now()).await.unwrap();
-        assert_eq!(made, WebhookMade::Done);
-        id
+        let (url, now) = (self.sink.url(path), self.bench.clock.now());
+        webhooks::add_webhook(&self.bench.store, (user, path), &url, now).await
     }
 
     /// Ann changes a webhook with a credential of these bounds.
@@ -136,9 +91,7 @@ impl Scene {
     }
 
     async fn log(&self, hook: &WebhookId) -> Vec<WebhookDelivery> {
-        let bounds = Bounds::full();
-        let all = DeliveryFilter::within(&bounds);
-        self.bench.store.webhooks().webhook_deliveries(hook, all, 1_000).await.unwrap()
+        webhooks::log(&self.bench.store, hook).await
     }
 
     /// Returns the only delivery of a webhook.
