@@ -1,4 +1,4 @@
-//! Pages of one's own data and its erasure, whatever they may do in a chat.
+//! Pages of one's own data and of its erasure, whatever else a person may do in a chat.
 
 use axum::http::StatusCode;
 use chatkeep_i18n::Language;

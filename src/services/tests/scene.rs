@@ -1,4 +1,4 @@
-//! What happens in the chats of tests: who comes and goes, and what is said.
+//! Events in the chats of tests: people who come and go, and messages.
 
 use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::UserId;

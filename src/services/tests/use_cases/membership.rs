@@ -40,9 +40,9 @@ impl Saying {
 /// A platform that counts the questions about people.
 #[derive(Debug)]
 struct Oracle {
-    /// True if everybody asked about is in the chat.
+    /// Answer about every person.
     person: Mutex<Saying>,
-    /// True if the bot is in it.
+    /// Answer about the bot.
     bot: Saying,
     asked: AtomicUsize,
 }
