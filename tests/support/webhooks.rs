@@ -1,5 +1,5 @@
-//! Webhooks whose notifier sends ids only. Part of the tests of the stages and of the program, which
-//! tests bodies through the whole program.
+//! Webhooks, and a renderer whose bodies are ids only: whole bodies are tested through the program.
+//! Part of the tests of the stages and of the program.
 
 use std::time::Duration;
 

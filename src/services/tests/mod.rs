@@ -401,7 +401,7 @@ async fn run_until<W: Future<Output = ()>>(
     tokio::join!(condition, worker(stop.clone())).0.expect("the condition holds in time");
 }
 
-/// Stores texts of the owner, a minute apart.
+/// Stores texts of the owner, a millisecond apart.
 async fn say(group: &Group, texts: &[String]) {
     let said = |(number, text): (usize, &String)| {
         let at = Timestamp::from_millis(1_000 + i64::try_from(number).unwrap());
