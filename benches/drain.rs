@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use bare_insert::Figures;
+use bare_insert::{Figures, Load};
 use chatkeep_bus::embedded::EmbeddedBus;
 use chatkeep_bus::nats::NatsBus;
 use chatkeep_bus::{Bus, BusLimits, Outgoing};
@@ -46,6 +46,9 @@ const MESSAGES: usize = 200_000;
 const CHANNELS: usize = 100;
 /// The default of `workers.batch`.
 const BATCH: usize = 5_000;
+/// Names and numbers of statements of 1,000 rows in a transaction of bare writers: what is usual, and
+/// as many as the stage stores at once.
+const BARE_TRANSACTIONS: [(&str, usize); 2] = [("1,000 each", 1), ("5,000 each", 5)];
 const LEASE: Duration = Duration::from_secs(30);
 
 #[tokio::main]
@@ -70,18 +73,26 @@ async fn main() -> Result<()> {
 
 async fn sqlite(channels: usize) -> Result<()> {
     let folder = scratch::folder("bench-");
-    let used = Processor::now();
-    print("SQLite, bare inserts", &bare_insert::sqlite(folder.path(), MESSAGES).await?, &used);
+    for (what, statements) in BARE_TRANSACTIONS {
+        let file = folder.path().join(format!("bare-{statements}.db"));
+        let load = Load { rows: MESSAGES, channels, statements };
+        let used = Processor::now();
+        print(&format!("SQLite, bare, {what}"), &bare_insert::sqlite(&file, load).await?, &used);
+    }
     let store = Store::open(&Database::Sqlite, folder.path(), 4).await?;
     let bus = EmbeddedBus::open(folder.path(), BusLimits::default(), clock()).await?;
     drain("SQLite, embedded bus", channels, store, Bus::Embedded(bus)).await
 }
 
 async fn bare_postgres(channels: usize) -> Result<()> {
-    for (writers, what) in [(1, "PostgreSQL, 1 bare writer"), (2, "PostgreSQL, 2 bare writers")] {
-        let database = Postgres::database().await;
-        let used = Processor::now();
-        print(what, &bare_insert::postgres(&database.url(), MESSAGES, writers).await?, &used);
+    for writers in [1, 2] {
+        for (what, statements) in BARE_TRANSACTIONS {
+            let database = Postgres::database().await;
+            let load = Load { rows: MESSAGES, channels, statements };
+            let used = Processor::now();
+            let bare = bare_insert::postgres(&database.url(), load, writers).await?;
+            print(&format!("PostgreSQL, {writers} bare, {what}"), &bare, &used);
+        }
     }
     for (writers, what) in [(1, "  1 writer of our rows"), (2, "  2 writers of our rows")] {
         let database = Postgres::database().await;
@@ -102,7 +113,7 @@ async fn postgres(channels: usize) -> Result<()> {
 }
 
 fn print(what: &str, figures: &Figures, used: &Processor) {
-    println!("{what:<26} {figures}  {}", used.each(MESSAGES));
+    println!("{what:<27} {figures}  {}", used.each(MESSAGES));
 }
 
 fn clock() -> SharedClock {
