@@ -209,9 +209,9 @@ registry! {
     DELIVERY_SECONDS: Histogram<0> { "chatkeep_delivery_duration_seconds", [], "seconds", CALLS;
         "Time of an attempt to deliver an outgoing webhook" }
     DELIVERY_QUEUE: Gauge<0> { "chatkeep_delivery_queue", [], "deliveries";
-        "Pending deliveries of outgoing webhooks, including those that wait for a retry" }
+        "Pending deliveries of outgoing webhooks, including those that wait for a retry or an endpoint" }
     DELIVERY_DUE: Gauge<0> { "chatkeep_delivery_due", [], "deliveries";
-        "Due deliveries of outgoing webhooks" }
+        "Due deliveries of outgoing webhooks, without those to endpoints that pause or have been failing for a minute" }
     DELIVERY_LAG_SECONDS: Gauge<0> { "chatkeep_delivery_lag_seconds", [], "seconds";
         "Age of the oldest due delivery of an outgoing webhook" }
     DELIVERY_NOTICES: Counter<1> { "chatkeep_delivery_notices_total", ["result"], "notices";

@@ -5,17 +5,21 @@
 //! - [`WebLink`]: links in text;
 //! - [`mod@fold`]: the common form of different spellings of the same text;
 //! - [`script`]: characters that form words, and scripts without spaces;
+//! - [`cut`]: texts cut between words, and never inside a number;
 //! - [`keyword`]: word-for-word matching of rules;
 //! - [`fuzzy`]: typo-tolerant matching of rules;
 //! - [`answer`]: input and result of the tolerant matchers, with their thresholds;
 //! - [`embed`]: texts as vectors;
 //! - [`semantic`]: matching of rules by meaning;
 //! - [`search`]: the message index, its query language, highlights;
+//! - [`ascii_digit`]: digits of every script;
 //! - [`Moment`]: times and days as people write them;
 //! - [`is_longer`]: lengths as people count them.
 
 mod address;
 pub mod answer;
+pub mod cut;
+mod digits;
 pub mod embed;
 pub mod fold;
 pub mod fuzzy;
@@ -32,6 +36,7 @@ pub mod semantic;
 mod tests;
 
 pub use address::without_addresses;
+pub use digits::ascii_digit;
 pub use fold::{fold, fold_phrase, is_blank};
 pub use keyword::{KeywordError, KeywordHit, KeywordMatcher, SharedKeyword, duplicates};
 pub use length::{is_longer, length_up_to};

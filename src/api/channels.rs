@@ -96,6 +96,23 @@ struct Config {
     backup: Backup,
 }
 
+/// `PUT /api/channels/:channelId/backup/config`: as the channel's detail has them, without what needs
+/// another scope.
+#[derive(Serialize, ToSchema)]
+#[schema(as = BackupSettings)]
+pub(super) struct BackupSettings {
+    /// The settings of the channel.
+    config: BackupConfig,
+}
+
+/// The settings of a channel that are about its backup.
+#[derive(Serialize, ToSchema)]
+#[schema(as = BackupConfig)]
+struct BackupConfig {
+    /// The settings of the backup.
+    backup: Backup,
+}
+
 /// The settings of the backup of a channel.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ChannelBackup)]
@@ -167,11 +184,12 @@ pub(super) async fn set_backup(
     State(services): State<Services>,
     access: ChannelAccess<Admin, WriteBackup>,
     Body(Editable(body)): Body<Editable<BackupBody>>,
-) -> Result<Json<ChannelDetail>, HttpError> {
+) -> Result<Json<BackupSettings>, HttpError> {
     let BackupBody { time_zone, retention_days, keep_earlier_texts } = body;
     let change = BackupChange { time_zone, retention_days, keep_earlier_texts };
     let settings = services.channels.change_backup(&access, change).await?;
-    Ok(Json(ChannelDetail::new(settings, access.role)))
+    let Config { backup, .. } = ChannelDetail::new(settings, access.role).config;
+    Ok(Json(BackupSettings { config: BackupConfig { backup } }))
 }
 
 impl ChannelDetail {

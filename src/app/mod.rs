@@ -3,6 +3,7 @@
 mod agreement;
 mod assembly;
 mod bot_check;
+mod bus_owner;
 mod clock;
 mod consumers;
 mod disk;
@@ -51,6 +52,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 pub(crate) use assembly::links;
+pub(crate) use bus_owner::bus_owner;
 pub(crate) use memory::memory_warning;
 pub(crate) use open::{
     LineClients, UNPROTECTED, bot_setup, no_bus, no_copy, no_database, no_media_store,

@@ -264,6 +264,16 @@ mod tests {
         let error = checked("?sslmode=foo").unwrap_err();
         assert!(error.starts_with("CHATKEEP_DATABASE: "), "{error}");
         assert!(!error.contains("hunter2"), "{error}");
+        // The client would ignore it, and log its value.
+        for (option, meant) in [("sslmod", "sslmode"), ("pasword", "password")] {
+            assert_eq!(
+                checked(&format!("?{option}=hunter2")),
+                Err(format!(
+                    "CHATKEEP_DATABASE: the database address has an unknown option: {option} (did \
+                     you mean {meant}?)"
+                ))
+            );
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use chatkeep_blobs::Blobs;
-use chatkeep_bus::{Bus, BusState};
+use chatkeep_bus::{Bus, BusError, BusOwner, BusState};
 use chatkeep_core::config::Config;
 use chatkeep_core::health::Health;
 use chatkeep_services::bus_losses::BusReading;
@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::agreement::{BUS, common_settings, difference, setting_difference, shared_settings};
+use super::bus_owner::{bus_owner, foreign, refused};
 use super::{PreflightError, ProcessRole, ProcessRoles};
 
 /// Interval between heartbeats; several may fail before the others consider this process dead.
@@ -37,6 +38,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const PART: &str = "deployment";
 /// Name of the settings that others have differently in readiness.
 const SETTINGS: &str = "settings";
+/// Name of the bus in readiness, while it is that of another database.
+const BUS_OWNER: &str = "bus_owner";
 /// Name of the database in readiness, while it is another one.
 const DATABASE: &str = "database_identity";
 
@@ -53,6 +56,8 @@ pub(super) struct RegistrationParts<'a> {
 pub(super) struct Registration {
     pub(super) store: Store,
     bus: Bus,
+    /// Owner that this process claims the bus for.
+    owner: BusOwner,
     /// State of the bus before anything was accepted.
     pub(super) bus_reading: BusReading,
     pub(super) blobs: Blobs,
@@ -67,11 +72,11 @@ pub(super) struct Registration {
 impl Registration {
     /// Registers this process, once every other running one has the same bus, media store and
     /// shared settings. Processes that differ get as long to end as a dead process is given. The
-    /// media store is recorded as that of the database then.
+    /// bus is claimed for the database before, and the media store is recorded as its own then.
     ///
     /// # Errors
-    /// [`PreflightError`] naming the difference and the other process, or the media store that does
-    /// not have the files of the database; or an error of store or bus.
+    /// [`PreflightError`] naming the difference and the other process, a bus that is another database's,
+    /// or the media store that does not have the files of the database; or an error of store or bus.
     pub(super) async fn new(
         config: &Config,
         process_roles: &ProcessRoles,
@@ -79,6 +84,8 @@ impl Registration {
     ) -> anyhow::Result<Self> {
         let RegistrationParts { store, bus, blobs, health } = parts;
         let mut shared = shared_settings(config);
+        let owner = bus_owner(store).await?;
+        bus.claim(&owner).await.map_err(refused)?;
         let known = store.processes().bus_record().await?;
         let bus_reading = BusReading { known, state: bus.state().await? };
         shared.insert(BUS.to_owned(), bus_reading.state.identity.clone());
@@ -97,6 +104,7 @@ impl Registration {
         let mut registration = Self {
             store,
             bus,
+            owner,
             bus_reading,
             blobs,
             health,
@@ -246,6 +254,18 @@ impl Registration {
         self.is_shared = false;
     }
 
+    /// Raises a problem while the bus is another database's: nothing is published or handled then.
+    async fn check_owner(&self) {
+        match tokio::time::timeout(TIMEOUT, self.bus.claim(&self.owner)).await {
+            Ok(Ok(())) => self.health.clear(BUS_OWNER),
+            Ok(Err(error @ BusError::Foreign(_))) => {
+                self.health.raise(BUS_OWNER, foreign(&error));
+            }
+            // An outage, which others tell.
+            _ => {}
+        }
+    }
+
     /// Raises a problem while the database is another one than at the start, as after a change of what
     /// its address leads to.
     async fn check_database(&self) {
@@ -295,6 +315,7 @@ impl Registration {
             }
             // After the heartbeat, which must wait for neither bus nor media store.
             if bus_read_at.elapsed() >= HEARTBEAT {
+                stop.run_until_cancelled(self.check_owner()).await;
                 stop.run_until_cancelled(self.refresh_bus()).await;
                 stop.run_until_cancelled(self.check_database()).await;
                 stop.run_until_cancelled(self.check_settings()).await;

@@ -1,4 +1,4 @@
-//! `chatkeep bus`: durable consumers of the bus.
+//! `chatkeep bus`: durable consumers of the bus, and its owner.
 
 use std::sync::Arc;
 
@@ -28,6 +28,9 @@ pub(super) enum BusCommand {
         #[arg(long)]
         force: bool,
     },
+    /// Gives the events of the NATS server to this database, after the one that they belong to was lost
+    /// or replaced. Stop all processes of that one first.
+    Adopt,
 }
 
 pub(super) async fn run(context: &Context, command: BusCommand) -> anyhow::Result<()> {
@@ -73,6 +76,14 @@ async fn perform(
                 bail!("unknown consumer {name}");
             }
             note!("removed the consumer {name}");
+            Ok(())
+        }
+        BusCommand::Adopt => {
+            let store = context.store().await?;
+            let owner = app::bus_owner(&store).await?;
+            store.close().await;
+            consumers.adopt(&context.operator, &owner).await?;
+            note!("the bus belongs to this database");
             Ok(())
         }
     }

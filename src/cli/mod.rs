@@ -212,7 +212,8 @@ fn is_wrong(error: &anyhow::Error) -> bool {
 /// time, so that a service need not be started again: the data of a later version, or an address that
 /// is none.
 fn is_lasting(error: &(dyn std::error::Error + 'static)) -> bool {
-    matches!(error.downcast_ref(), Some(StoreError::Newer { .. } | StoreError::BadUrl))
+    use StoreError::{BadUrl, Newer, UnknownOption};
+    matches!(error.downcast_ref(), Some(Newer { .. } | BadUrl | UnknownOption(_)))
         || matches!(error.downcast_ref(), Some(BusError::Config(_)))
 }
 

@@ -1,5 +1,6 @@
 //! Signals of a process: SIGTERM and Ctrl-C stop it, SIGHUP has it read its secrets again, or stops
-//! it when its terminal is gone.
+//! it when its terminal is gone. A process that was started to ignore SIGHUP, as by nohup, is never
+//! stopped by it.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ pub(crate) fn on_signal() -> std::io::Result<CancellationToken> {
 }
 
 /// Returns the same token for a process that reads its secrets again on SIGHUP, of which `reload`
-/// is notified, unless its terminal is gone.
+/// is notified, unless its terminal is gone. Started to outlive its terminal, it also reads them then.
 ///
 /// # Errors
 /// Returns an error if the signals cannot be watched.
@@ -33,8 +34,11 @@ pub(super) fn on_signal_or_reload(reload: Arc<Notify>) -> std::io::Result<Cancel
 
 fn watch(reload: Option<Arc<Notify>>) -> std::io::Result<CancellationToken> {
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    // A process started by nohup outlives its terminal.
-    let mut hangup = if ignores_hangup() { None } else { Some(signal(SignalKind::hangup())?) };
+    // Before a handler takes its place. The kernel sends the same signal when the terminal closes:
+    // a process started by nohup outlives that, and reading its secrets once more is harmless.
+    let outlives_terminal = ignores_hangup();
+    let is_heeded = reload.is_some() || !outlives_terminal;
+    let mut hangup = is_heeded.then(|| signal(SignalKind::hangup())).transpose()?;
     let had_terminal = has_terminal();
     let stop = CancellationToken::new();
     let cancelled = stop.clone();
@@ -47,7 +51,7 @@ fn watch(reload: Option<Arc<Notify>>) -> std::io::Result<CancellationToken> {
             };
             if name == "SIGHUP"
                 && let Some(reload) = &reload
-                && (has_terminal() || !had_terminal)
+                && (outlives_terminal || has_terminal() || !had_terminal)
             {
                 reload.notify_one();
             } else if !cancelled.is_cancelled() {

@@ -290,6 +290,7 @@ fn print_report(report: &RestoreReport, request: &RestoreRequest) {
         missing,
         damaged,
         replayed,
+        ledgers,
         earlier_texts,
         unread,
         repaired,
@@ -297,7 +298,7 @@ fn print_report(report: &RestoreReport, request: &RestoreRequest) {
     } = report;
     note!("{} was restored into {place}: {messages} messages, {files} files", manifest.id);
     match replayed {
-        0 => note!("nothing was erased after this snapshot"),
+        0 => note!("no erasure after this snapshot is known: {ledgers}"),
         replayed => note!("{replayed} erasures made after this snapshot were repeated"),
     }
     if *earlier_texts > 0 {

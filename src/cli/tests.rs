@@ -31,7 +31,7 @@ const APART: [&str; 18] = [
 ];
 
 /// All other commands, with valid arguments.
-const ON_DATA: [&[&str]; 27] = [
+const ON_DATA: [&[&str]; 28] = [
     &["user", "list"],
     &["user", "set-plan", "U1", "pro"],
     &["channel", "list"],
@@ -53,6 +53,7 @@ const ON_DATA: [&[&str]; 27] = [
     &["model", "install", "--from", "/nowhere.whl"],
     &["model", "status"],
     &["model", "remove"],
+    &["bus", "adopt"],
     &["bus", "consumers"],
     &["bus", "remove-consumer", "old"],
     &["dead", "list"],

@@ -157,7 +157,11 @@ pub(super) fn error_page(console: &Console, visitor: &Visitor, error: &PageError
         PageError::Input => {
             (StatusCode::BAD_REQUEST, "error-input-title", "error-input-text", None)
         }
-        PageError::OldForm => (StatusCode::FORBIDDEN, "error-old-title", "error-old-text", None),
+        PageError::OldForm => {
+            let is_kept = back(error, &visitor.here()).is_some();
+            let text = if is_kept { "error-old-form-text" } else { "error-old-text" };
+            (StatusCode::FORBIDDEN, "error-old-title", text, None)
+        }
         PageError::Stale => (StatusCode::CONFLICT, "error-stale-title", "error-stale-text", None),
         PageError::Busy => {
             (StatusCode::SERVICE_UNAVAILABLE, "error-busy-title", "error-text", None)

@@ -58,14 +58,15 @@ impl FormKey {
     /// Does what the form asks for, unless a form that was the same did; then it returns `None`.
     ///
     /// # Errors
-    /// Returns the error of the work; [`PageError::Busy`] while a form that is the same is at work.
+    /// Returns the error of the work; [`PageError::Busy`] if one that is the same
+    /// is at work for longer than a few seconds.
     pub(super) async fn run(
         self,
         console: &Console,
         work: impl Future<Output = Result<Response, PageError>>,
     ) -> Result<Option<Response>, PageError> {
         let Some(key) = self.0 else { return work.await.map(Some) };
-        let claim = match console.services.idempotency.claim(&key).await? {
+        let claim = match console.services.idempotency.claim_after_others(&key).await? {
             IdempotencyState::First(claim) => claim,
             IdempotencyState::Running => return Err(PageError::Busy),
             IdempotencyState::Interrupted

@@ -2,8 +2,8 @@
 
 use chatkeep_core::id::{ChannelId, MessageId};
 use chatkeep_core::message::{Content, MessageType};
-use chatkeep_core::text;
 use chatkeep_i18n::{Language, Value};
+use chatkeep_index::cut;
 use chatkeep_store::{MediaReason, MediaRecord, MediaStatus, StoredMessage};
 use chatkeep_view::sanitize::is_visible;
 use chatkeep_view::{channel_path, segment};
@@ -84,10 +84,10 @@ pub(super) const fn kind_key(kind: MessageType) -> &'static str {
     }
 }
 
-/// Returns the first characters of a text, on one line.
+/// Returns the first words of a text, on one line.
 pub(super) fn shortened(text: &str, max: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    text::shortened(&line, max).into_owned()
+    cut::shortened(&line, max).into_owned()
 }
 
 /// Returns the key of the sentence about a file that is not stored; `None` for one of which nothing is

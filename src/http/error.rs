@@ -133,6 +133,13 @@ impl HttpError {
         error: "Semantic mode requires the pro plan",
     };
 
+    /// No coding of bodies is known.
+    pub(super) const COMPRESSED: Self = Self::Refused {
+        status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        code: ErrorCode::UnsupportedMediaType,
+        error: "The request body must not be compressed: `Content-Encoding` has to be absent",
+    };
+
     /// Events after the cursor were purged before they were read.
     const CURSOR_EXPIRED: Self = Self::Refused {
         status: StatusCode::GONE,

@@ -64,7 +64,7 @@ pub fn is_json(headers: &HeaderMap) -> bool {
 async fn bytes_of<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, HttpError> {
     let mut codings = request.headers().get_all(header::CONTENT_ENCODING).iter();
     if codings.any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
-        return Err(HttpError::UnsupportedMediaType);
+        return Err(HttpError::COMPRESSED);
     }
     Bytes::from_request(request, state).await.map_err(|rejection| unread(&rejection))
 }

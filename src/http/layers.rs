@@ -27,9 +27,36 @@ pub fn served(router: Router, large: LargeResponses, origins: &[String]) -> Rout
         .layer(compression())
         .layer(map_request(ask_for_gzip));
     match cors(origins) {
-        Some(cors) => router.layer(cors),
+        Some(cors) => {
+            router.layer(map_request(show_options)).layer(cors).layer(map_request(hide_options))
+        }
         None => router,
     }
+}
+
+/// Mark of a request with the method `OPTIONS` that is no preflight.
+#[derive(Clone)]
+struct PlainOptions;
+
+/// Hides the method of a request for the options of a path from the layer that answers preflights: it
+/// would answer any.
+async fn hide_options(mut request: Request) -> Request {
+    let headers = request.headers();
+    let is_preflight = headers.contains_key(header::ORIGIN)
+        && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    if request.method() == Method::OPTIONS && !is_preflight {
+        *request.method_mut() = Method::GET;
+        request.extensions_mut().insert(PlainOptions);
+    }
+    request
+}
+
+/// Gives a request back the method that [`hide_options`] took.
+async fn show_options(mut request: Request) -> Request {
+    if request.extensions_mut().remove::<PlainOptions>().is_some() {
+        *request.method_mut() = Method::OPTIONS;
+    }
+    request
 }
 
 /// Reduces `Accept-Encoding` to the one encoding that responses may have. A request that refuses

@@ -2,7 +2,7 @@
 
 use chatkeep_core::panics;
 use chatkeep_core::role::Scope;
-use chatkeep_services::{Defect, FieldPath, ServiceError};
+use chatkeep_services::{Credential, Defect, FieldPath, ServiceError};
 use chatkeep_view::sanitize;
 use futures_util::future::BoxFuture;
 
@@ -58,13 +58,13 @@ impl ToolError {
         Self::NoResource { uri: uri.to_owned(), why }
     }
 
-    /// Returns it in words, for a tool that requires that scope.
-    pub(super) fn failure(&self, scope: Option<Scope>) -> ToolFailure {
+    /// Returns it in words, for a tool that requires that scope and a caller with that credential.
+    pub(super) fn failure(&self, scope: Option<Scope>, credential: &Credential) -> ToolFailure {
         let (text, result) = match self {
             Self::NoChannel { given, hint } => (no_channel(given, hint), "denied"),
             Self::NoMessage { given } => (no_message(given), "denied"),
             Self::NoResource { uri, why } => (ended(&format!("{} {why}", echo(uri))), "denied"),
-            Self::Service(error) => of_service(error, scope),
+            Self::Service(error) => of_service(error, scope, credential),
         };
         ToolFailure { text, result }
     }
@@ -86,7 +86,11 @@ pub(super) async fn caught<T>(work: BoxFuture<'_, Result<T, ToolError>>) -> Resu
     done.unwrap_or_else(|_panicked| Err(ServiceError::Internal.into()))
 }
 
-fn of_service(error: &ServiceError, scope: Option<Scope>) -> (String, &'static str) {
+fn of_service(
+    error: &ServiceError,
+    scope: Option<Scope>,
+    credential: &Credential,
+) -> (String, &'static str) {
     match error {
         ServiceError::PermissionDenied => (
             "No such channel that this key may read: call list_channels for the ids.".to_owned(),
@@ -104,12 +108,8 @@ fn of_service(error: &ServiceError, scope: Option<Scope>) -> (String, &'static s
                 .to_owned(),
             "denied",
         ),
-        ServiceError::InsufficientPermissions => (lacks(scope), "denied"),
-        // It was valid when the request came.
-        ServiceError::InvalidKey => (
-            "This key has expired: ask the person for another one. Do not try again.".to_owned(),
-            "denied",
-        ),
+        ServiceError::InsufficientPermissions => (lacks(scope, credential), "denied"),
+        ServiceError::InvalidKey => (ended_meanwhile(credential).to_owned(), "denied"),
         ServiceError::Invalid { field, why, .. } => (invalid(field.as_ref(), why), "invalid"),
         ServiceError::Unavailable => (
             "Part of the service is down for the moment. Try the same call again in a few \
@@ -144,9 +144,29 @@ pub(super) fn echo(given: &str) -> String {
     sanitize::quoted(&sanitize::cut(given, ECHO).0)
 }
 
-fn lacks(scope: Option<Scope>) -> String {
+/// Returns the sentence about a missing scope. A program that a person let in has no key, and gets a
+/// further scope only by asking them again.
+fn lacks(scope: Option<Scope>, credential: &Credential) -> String {
     let scope = scope.map_or("the scope for this", Scope::name);
-    format!("This key lacks {scope}: ask the person for a key that has it. Do not try again.")
+    let (credential, remedy) = match credential {
+        Credential::Token { .. } => ("connection", "to connect again and allow it"),
+        Credential::Key(_) | Credential::Session(_) => ("key", "for a key that has it"),
+    };
+    format!("This {credential} lacks {scope}: ask the person {remedy}. Do not try again.")
+}
+
+/// Returns the sentence about a credential that was valid when the request came. Clients renew a
+/// token by themselves.
+const fn ended_meanwhile(credential: &Credential) -> &'static str {
+    match credential {
+        Credential::Token { .. } => {
+            "The access of this connection ended during the call. Try the same call again; if that \
+             fails, ask the person to connect again."
+        }
+        Credential::Key(_) | Credential::Session(_) => {
+            "This key has expired: ask the person for another one. Do not try again."
+        }
+    }
 }
 
 fn invalid(field: Option<&FieldPath>, why: &str) -> String {
@@ -178,9 +198,13 @@ mod tests {
 
     use super::*;
 
+    fn key() -> Credential {
+        Credential::Key("key".into())
+    }
+
     #[test]
     fn a_question_ends_with_its_mark_alone() {
-        let text = |why: &str| ToolError::invalid("senderId", why).failure(None).text;
+        let text = |why: &str| ToolError::invalid("senderId", why).failure(None, &key()).text;
         let asked = text("is nobody: did you mean Ann?");
         assert!(asked.ends_with("did you mean Ann? Correct it and call again."), "{asked}");
         let told = text("is too long");
@@ -191,7 +215,7 @@ mod tests {
     fn work_that_panics_is_an_internal_error() {
         let broken = lazy(|_| -> Result<(), ToolError> { panic!("it broke") });
         let done = caught(broken.boxed()).now_or_never().unwrap();
-        let failure = done.unwrap_err().failure(None);
+        let failure = done.unwrap_err().failure(None, &key());
         assert_eq!(failure.result, "error");
         assert!(failure.text.starts_with("Internal error of the service."), "{}", failure.text);
     }

@@ -3,6 +3,7 @@
 //! can pass for a line of its own.
 
 use chatkeep_core::message::{Content, MessageType};
+use chatkeep_index::cut::{LONGEST_NUMBER, number_start};
 use chatkeep_store::StoredMessage;
 use chatkeep_view::pseudonyms::Mask;
 use chatkeep_view::sanitize::{self, quoted};
@@ -130,8 +131,10 @@ impl MessageRow {
         // A part begins where the one before ended, also within what people see as one character,
         // which may be longer than a part.
         let start = clean.char_indices().nth(from).map_or(clean.len(), |(at, _)| at);
+        // A piece of a number would be read as another one; a part without room for it has to go on.
+        let start = if max > LONGEST_NUMBER { number_start(&clean, start) } else { start };
         let (text, cut) = sanitize::cut(&clean[start..], max);
-        let text = if from == 0 { text } else { format!("…{text}") };
+        let text = if start == 0 { text } else { format!("…{text}") };
         let rest_from = (tells_rest && cut > 0).then(|| clean.chars().count() - cut);
         Self { text: Some(text), cut, rest_from, ..self }
     }

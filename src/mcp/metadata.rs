@@ -12,7 +12,7 @@ use chatkeep_http::PublicUrl;
 use chatkeep_services::grants::GRANTABLE_SCOPES;
 use serde::Serialize;
 
-use super::PATH;
+use super::{PATH, SLASHED};
 
 /// Path of the metadata; the path of the resource may follow.
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
@@ -56,13 +56,14 @@ impl Resource {
     }
 }
 
-/// Returns the routes of the metadata, under both of its paths.
+/// Returns the routes of the metadata: alone, and for each path of the resource.
 pub(super) fn router(resource: Arc<Resource>) -> Router {
     let describe = get(async |State(resource): State<Arc<Resource>>| {
         Json(serde_json::to_value(&*resource).unwrap_or_default())
     });
     Router::new()
         .route(WELL_KNOWN, describe.clone())
-        .route(&format!("{WELL_KNOWN}{PATH}"), describe)
+        .route(&format!("{WELL_KNOWN}{PATH}"), describe.clone())
+        .route(&format!("{WELL_KNOWN}{SLASHED}"), describe)
         .with_state(resource)
 }

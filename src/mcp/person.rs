@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use chatkeep_core::event::PlatformKind;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::role::Scope;
 use chatkeep_search::UnknownName;
@@ -24,6 +25,9 @@ const SENDER: &str = "senderId";
 /// Hint for a name that means nobody where only authors are found by theirs.
 const OF_AUTHORS: &str = "names of those who wrote are understood, those of others with a key that has \
     the scope read:members";
+
+/// Prefix of the ids of authors of imported messages who are no members.
+const IMPORT: &str = "import";
 
 /// Person whose messages are wanted.
 #[derive(Debug)]
@@ -58,18 +62,15 @@ pub(super) async fn sender(
         return Ok(Some(Sender { id: access.caller.user.clone(), is_resolved: true }));
     }
     let as_id = || Some(Sender { id: UserId::from(given), is_resolved: false });
-    if is_line_id(given) {
+    // A stand-in comes as the id that it stands for, whose form would tell that somebody has it.
+    let has_form = !access.caller.mask.is_on();
+    if has_form && is_line_id(given) {
         return Ok(as_id());
     }
     let ChannelSenders { mut people, bots } =
         services.members.senders(&access.caller, channels).await?;
-    let bot_ids: Vec<_> = bots.iter().map(|(id, _)| id.clone()).collect();
     people.extend(bots);
-    let mut found = names::find(given, people).await;
-    if !access.caller.bounds.has(Scope::ReadMembers) {
-        found = authors(services, access, channels, found, &bot_ids).await?;
-    }
-    match found {
+    match names::find(given, people).await {
         NameMatch::Id(id) => Ok(Some(Sender { id, is_resolved: false })),
         NameMatch::Name(id) => Ok(Some(Sender { id, is_resolved: true })),
         NameMatch::Names(several) => {
@@ -81,16 +82,19 @@ pub(super) async fn sender(
             let why = format!("{given} is the name of several people: {listed}. Give a userId");
             Err(ToolError::invalid(SENDER, why))
         }
-        NameMatch::Unknown(_) if is_other_id(given) => Ok(as_id()),
+        NameMatch::Unknown(_) if has_form && is_other_id(given) => Ok(as_id()),
         NameMatch::Unknown(near) => Err(unknown(access, given, &near)),
     }
 }
 
-/// Returns the error about a text that means nobody.
+/// Returns the error about a text that means nobody; names that are close to it are told to whoever may
+/// list the members.
 fn unknown(access: &Scoped<ReadMessages>, given: &str, near: &[(UserId, String)]) -> ToolError {
+    let lists_members = access.caller.bounds.has(Scope::ReadMembers);
+    let near = if lists_members { near } else { &[] };
     let hint = match near {
         [] if is_short_name(given) => SHORT_NAMES.to_owned(),
-        [] if !access.caller.bounds.has(Scope::ReadMembers) => OF_AUTHORS.to_owned(),
+        [] if !lists_members => OF_AUTHORS.to_owned(),
         [] => "get_members lists members, results name the authors of imported messages".to_owned(),
         near => format!("did you mean {}?", listed(near, |_| String::new())),
     };
@@ -98,37 +102,6 @@ fn unknown(access: &Scoped<ReadMessages>, given: &str, near: &[(UserId, String)]
     let mask = &access.caller.mask;
     let why = if mask.is_on() { format!("{}{}", ended(&why), stand_ins(mask)) } else { why };
     ToolError::invalid(SENDER, why)
-}
-
-/// Leaves those whose messages the caller may read: who else is there is for those to know who may list
-/// the members.
-async fn authors(
-    services: &Services,
-    access: &Scoped<ReadMessages>,
-    channels: &[ChannelId],
-    found: NameMatch<UserId>,
-    bots: &[UserId],
-) -> Result<NameMatch<UserId>, ToolError> {
-    let ids = match &found {
-        NameMatch::Id(id) | NameMatch::Name(id) => vec![id.clone()],
-        NameMatch::Names(several) => several.iter().map(|(id, _)| id.clone()).collect(),
-        NameMatch::Unknown(_) => Vec::new(),
-    };
-    let last = services.members.last_messages(access, channels, &ids).await?;
-    let wrote = |id: &UserId| last.contains_key(id) || bots.contains(id);
-    Ok(match found {
-        NameMatch::Id(id) if wrote(&id) => NameMatch::Id(id),
-        NameMatch::Name(id) if wrote(&id) => NameMatch::Name(id),
-        NameMatch::Names(mut several) => {
-            several.retain(|(id, _)| wrote(id));
-            match several.len() {
-                0 => NameMatch::Unknown(Vec::new()),
-                1 => NameMatch::Name(several.swap_remove(0).0),
-                _ => NameMatch::Names(several),
-            }
-        }
-        _ => NameMatch::Unknown(Vec::new()),
-    })
 }
 
 /// Returns hints about names of a query that several people have who wrote there: what is found is of
@@ -209,10 +182,13 @@ fn is_line_id(text: &str) -> bool {
     })
 }
 
-/// Returns true for the form of other ids, which a name may have, too.
+/// Returns true for the form of other ids, which a name may have, too: those of a platform or of an
+/// import. Any other text with a colon is a name, or a link.
 fn is_other_id(text: &str) -> bool {
-    text.split_once(':').is_some_and(|(platform, id)| {
-        !id.is_empty() && !platform.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
+    text.split_once(':').is_some_and(|(prefix, id)| {
+        let is_known = prefix == IMPORT || PlatformKind::parse(prefix).is_some();
+        let is_whole = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_graphic());
+        is_known && is_whole && !id.starts_with("//")
     })
 }
 
@@ -223,10 +199,25 @@ mod tests {
     #[test]
     fn forms_of_ids_are_told_from_names() {
         assert!(is_line_id("U0123456789abcdef0123456789abcdef"));
-        for id in ["telegram:-100123", "import:aa", "Bo:Sales"] {
+        for id in ["line:-100123", "import:aa", "import:a/b:c"] {
             assert!(is_other_id(id) && !is_line_id(id), "{id}");
         }
-        for name in ["Ann", "U2", "小美", "Ann: the first", "a:", ":"] {
+        for name in [
+            "Ann",
+            "U2",
+            "小美",
+            "Ann: the first",
+            "a:",
+            ":",
+            "import:",
+            "import:a b",
+            "Import:aa",
+            "Bo:Sales",
+            "https://chat.example.org/c/C1",
+            "mailto:ann@chat.example.org",
+            "line://app/1",
+            "import://a",
+        ] {
             assert!(!is_line_id(name) && !is_other_id(name), "{name}");
         }
     }

@@ -184,8 +184,9 @@ fn find_decision(given: &GivenArguments) -> String {
          words for it and in the other languages of the chats{}.\n\
          2. Call get_context with the url of each promising hit, and follow what it quotes and what \
          quotes it: a decision is often a short answer to a proposal.\n\
-         3. Call verify_citation with the url of each message that you rely on: it may have been \
-         edited or taken back since. If search_messages told of gaps, something may be missing.\n\
+         3. Call verify_citation for each message that you rely on, with its url and, as quoted, the \
+         words that your answer relies on: without them an edit is not found. The message may have \
+         been edited or taken back since. If search_messages told of gaps, something may be missing.\n\
          4. Tell me what was decided, by whom and when, and whether it was changed later; what was \
          only proposed is no decision. If there is none, say so, with what comes closest.\n\n{RULES}",
         given.place(),
@@ -221,6 +222,7 @@ mod tests {
         let decision = rendered("find_decision", &json!({"topic": "the \"trip\"\nnow"})).unwrap();
         assert!(decision.contains(r#"about "the \"trip\" now" in all my chats"#), "{decision}");
         assert!(decision.contains("verify_citation") && !decision.contains("get_overview"));
+        assert!(decision.contains("with its url and, as quoted, the words that your answer"));
     }
 
     #[test]

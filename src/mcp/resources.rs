@@ -7,7 +7,7 @@ use chatkeep_core::role::Scope;
 use chatkeep_services::access::{ReadMedia, ReadMessages};
 use chatkeep_services::media::MediaError;
 use chatkeep_services::messages::MessageQuery;
-use chatkeep_services::{Caller, ServiceError, Services};
+use chatkeep_services::{Caller, Credential, ServiceError, Services};
 use chatkeep_store::{ChannelName, Order};
 use chatkeep_view::ResourceName;
 use chatkeep_view::pseudonyms::Masked;
@@ -21,15 +21,13 @@ use rmcp::model::{
 use super::argument::short;
 use super::channel;
 use super::error::ToolError;
-use super::media;
+use super::media::{self, MAX_FILE};
 use super::tools::{get_context, get_media};
 
 /// URI template of a message.
 const MESSAGE: &str = "chatkeep://channel/{channel}/message/{message}";
 /// URI template of the file of one.
 const FILE: &str = "chatkeep://channel/{channel}/message/{message}/file";
-/// Maximum size of a file in bytes: clients hold the whole of it in memory.
-const MAX_FILE: u64 = 4 * 1024 * 1024;
 /// Maximum number of suggestions.
 const SUGGESTIONS: u32 = 100;
 
@@ -107,8 +105,12 @@ async fn file(
         MediaError::Service(error) => error.into(),
     })?;
     let Some(bytes) = media::read(services, &channel.access, &file, MAX_FILE).await? else {
-        let why = format!("has {} bytes, and resources up to {MAX_FILE} can be read", file.size);
-        return Err(ToolError::invalid("uri", why));
+        let (size, address) = (file.size, media::address(services, channel.id(), &message));
+        let why = format!(
+            "has {size} bytes and is too large for a resource, which has {MAX_FILE} at most: GET \
+             {address} with an API key"
+        );
+        return Err(ToolError::no_resource(uri, why));
     };
     let kind = Some(file.content_type).filter(|kind| !kind.is_empty());
     let kind = kind.unwrap_or_else(|| "application/octet-stream".to_owned());
@@ -226,8 +228,13 @@ async fn messages(
 }
 
 /// Returns an error about a resource as the protocol has it.
-pub(super) fn refusal(error: &ToolError, uri: &str, scope: Scope) -> ErrorData {
-    let failure = error.failure(Some(scope));
+pub(super) fn refusal(
+    error: &ToolError,
+    uri: &str,
+    scope: Scope,
+    credential: &Credential,
+) -> ErrorData {
+    let failure = error.failure(Some(scope), credential);
     match error {
         ToolError::NoMessage { .. } | ToolError::NoResource { .. } => {
             ErrorData::resource_not_found(failure.text, Some(serde_json::json!({ "uri": uri })))

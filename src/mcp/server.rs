@@ -70,9 +70,10 @@ impl ServerHandler for McpServer {
 
     async fn list_tools(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        check_first_page(request.as_ref())?;
         let mut result = ListToolsResult::with_all_items(DESCRIPTIONS.clone());
         if !self_contained(&context) {
             return Ok(result);
@@ -115,9 +116,10 @@ impl ServerHandler for McpServer {
 
     async fn list_prompts(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
+        check_first_page(request.as_ref())?;
         let mut result = ListPromptsResult::with_all_items(prompts::DESCRIPTIONS.clone());
         if !self_contained(&context) {
             return Ok(result);
@@ -141,9 +143,10 @@ impl ServerHandler for McpServer {
     /// Resources are found with tools; there are too many for a list.
     async fn list_resources(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        check_first_page(request.as_ref())?;
         let mut result = ListResourcesResult::with_all_items(Vec::new());
         if self_contained(&context) {
             result.meta = signature(&context);
@@ -154,9 +157,10 @@ impl ServerHandler for McpServer {
 
     async fn list_resource_templates(
         &self,
-        _: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        check_first_page(request.as_ref())?;
         let mut result = ListResourceTemplatesResult::with_all_items(resources::templates());
         if self_contained(&context) {
             result.meta = signature(&context);
@@ -171,11 +175,12 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let caller = caller(&context)?;
+        let credential = caller.credential.clone();
         let read = caught(resources::read(&self.services, caller, &request.uri).boxed()).await;
         let scope = resources::scope(&request.uri);
-        let failure = |error: &ToolError| error.failure(Some(scope)).result;
+        let failure = |error: &ToolError| error.failure(Some(scope), &credential).result;
         count("resources/read", read.as_ref().map_or_else(failure, |_| "ok"));
-        let refused = |error| resources::refusal(&error, &request.uri, scope);
+        let refused = |error| resources::refusal(&error, &request.uri, scope, &credential);
         let mut result = read.map_err(refused)?;
         if self_contained(&context) {
             result.meta = signature(&context);
@@ -192,15 +197,18 @@ impl ServerHandler for McpServer {
     ) -> Result<CompleteResult, ErrorData> {
         let caller = caller(&context)?;
         let (services, scope) = (&self.services, Scope::ReadMessages);
+        let credential = caller.credential.clone();
+        let refused =
+            |error: ToolError, of: &str| resources::refusal(&error, of, scope, &credential);
         let found = match &request.r#ref {
             Reference::Prompt(of) => {
                 prompts::check_name(&of.name)?;
                 let found = resources::complete_channel(services, &caller, &request).boxed();
-                caught(found).await.map_err(|error| resources::refusal(&error, &of.name, scope))
+                caught(found).await.map_err(|error| refused(error, &of.name))
             }
             Reference::Resource(of) => {
                 let found = resources::complete(services, caller, &request, of).boxed();
-                caught(found).await.map_err(|error| resources::refusal(&error, &of.uri, scope))
+                caught(found).await.map_err(|error| refused(error, &of.uri))
             }
             _ => Err(ErrorData::invalid_params("Unknown kind of reference.", None)),
         };
@@ -220,6 +228,16 @@ fn icon() -> Icon {
     Icon::new(format!("data:image/svg+xml;base64,{content}"))
         .with_mime_type("image/svg+xml")
         .with_sizes(vec!["any".to_owned()])
+}
+
+/// Checks that a request is for the first page of a list: no list has a second one, or cursors.
+fn check_first_page(request: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
+    let cursor = request.and_then(|request| request.cursor.as_deref());
+    // An empty text is as good as none, as in arguments of tools.
+    if cursor.is_none_or(str::is_empty) {
+        return Ok(());
+    }
+    Err(ErrorData::invalid_params("Invalid cursor: this list is one page, without cursors.", None))
 }
 
 /// Returns true for a supported revision.

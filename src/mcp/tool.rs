@@ -94,8 +94,9 @@ impl ToolEntry {
         caller: Caller,
         arguments: Value,
     ) -> Result<ToolResult, ToolFailure> {
+        let credential = caller.credential.clone();
         let result = caught((self.call)(services, caller, arguments)).await;
-        result.map_err(|error| error.failure(self.scope))
+        result.map_err(|error| error.failure(self.scope, &credential))
     }
 }
 

@@ -208,14 +208,15 @@ fn parse(bytes: &Bytes) -> Result<(Value, Value), RpcRefusal> {
         return Err(RpcRefusal::of_request(bad, why));
     };
     let id = members.get("id").cloned().unwrap_or_default();
-    let is_id = id.is_string() || id.is_i64() || id.is_u64();
-    let id = if is_id { id } else { Value::Null };
+    let is_told = id.is_string() || id.is_i64() || id.is_u64();
+    let id = if is_told { id } else { Value::Null };
     let wrong = |why: &str| Err(RpcRefusal::of_request(bad, why).about(id.clone()));
     if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return wrong("jsonrpc must be \"2.0\"");
     }
-    if members.contains_key("id") && id.is_null() {
-        return wrong("id must be a string or a whole number");
+    // The library has ids of 64 bits with a sign.
+    if members.contains_key("id") && !(id.is_string() || id.is_i64()) {
+        return wrong("id must be a string or a whole number from -2^63 to 2^63-1");
     }
     let answers = members.contains_key("result") || members.contains_key("error");
     if !answers && !members.get("method").is_some_and(Value::is_string) {
@@ -324,6 +325,12 @@ mod tests {
         for odd in ["{}", "1.5", "99999999999999999999999"] {
             let ping = format!(r#"{{"jsonrpc":"2.0","id":{odd},"method":"ping"}}"#);
             assert_eq!(refused(ping.leak()), (-32600, Value::Null), "{odd}");
+        }
+        let beyond = r#"{"jsonrpc":"2.0","id":9223372036854775808,"method":"ping"}"#;
+        assert_eq!(refused(beyond), (-32600, json!(9_223_372_036_854_775_808_u64)));
+        for edge in [i64::MAX, i64::MIN] {
+            let ping = format!(r#"{{"jsonrpc":"2.0","id":{edge},"method":"ping"}}"#);
+            assert_eq!(check(&Bytes::from(ping), None).ok(), Some(json!(edge)));
         }
         for params in ["{}", "{\"name\":3}", "{\"name\":\"list_channels\",\"arguments\":[]}"] {
             let call =

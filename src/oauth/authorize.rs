@@ -19,6 +19,7 @@ use url::form_urlencoded;
 use super::consent::AppRefusal;
 use super::error::{OAuthError, OAuthErrorCode};
 use super::reach::ChannelGrant;
+use super::resource::is_this_resource;
 use super::{Inner, OAuth, consent, given, redirect, secret};
 
 /// Maximum length of a client's state in bytes.
@@ -304,7 +305,8 @@ impl Inner {
             })
         };
         let challenge = asked.challenge().map_err(refuse)?.to_owned();
-        if asked.resource.as_ref().is_some_and(|resource| *resource != self.resource) {
+        let is_other = |asked: &str| !is_this_resource(&self.resource, asked);
+        if asked.resource.as_deref().is_some_and(is_other) {
             let error = OAuthError::new(
                 OAuthErrorCode::InvalidTarget,
                 "This service issues no tokens for that resource",

@@ -13,6 +13,7 @@ mod metadata;
 mod reach;
 mod redirect;
 mod register;
+mod resource;
 #[cfg(test)]
 mod tests;
 mod token;

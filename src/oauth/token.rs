@@ -22,6 +22,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::error::{OAuthError, OAuthErrorCode};
+use super::resource::is_this_resource;
 use super::{ACCESS_TIME, Inner, OAuth, REFRESH, REFRESH_TIME, given, secret};
 
 /// Length of a seed in characters.
@@ -93,7 +94,8 @@ impl TokenRequest {
         if self.client_id.as_ref() != Some(&grant.client_id) {
             return Err(OAuthError::grant());
         }
-        if self.resource.as_ref().is_some_and(|resource| *resource != grant.resource) {
+        let is_other = |asked: &str| !is_this_resource(&grant.resource, asked);
+        if self.resource.as_deref().is_some_and(is_other) {
             return Err(OAuthError::new(
                 OAuthErrorCode::InvalidTarget,
                 "The grant is for another resource",

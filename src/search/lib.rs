@@ -43,7 +43,7 @@ use serde::{Deserialize, Serialize};
 use self::local::{find_in, find_in_folder};
 use self::remote::request_remote;
 pub use batch::{BatchQuery, MessageBatch};
-pub use lookup::{QueryPeople, SearchReader, SearchResult, SenderNames, UnknownName};
+pub use lookup::{QueryPeople, QuerySenders, SearchResult, SenderNames, UnknownName};
 pub use parsed_query::{Highlight, ParsedQuery, Snippet, SnippetGenerator};
 pub use request::{SearchCursor, SearchRequest, Sort};
 

@@ -11,7 +11,7 @@ use chatkeep_core::message::Content;
 use chatkeep_store::{Store, StoreError, StoredMessage};
 use chatkeep_view::pseudonyms::{Mask, Masked};
 
-use super::names::{distance, folded};
+use super::names::{Named, distance, folded};
 use super::{Hit, ParsedQuery, Snippet};
 
 /// Maximum number of names that are told for one that nobody has.
@@ -60,11 +60,13 @@ pub struct UnknownName {
     pub near: Vec<(UserId, String)>,
 }
 
-/// Reader of a search, as far as names matter.
+/// People and bots that a name in a query may mean, as the reader of the search sees them.
 #[derive(Clone, Debug)]
-pub struct SearchReader {
-    /// Mask through which the reader sees people.
-    pub mask: Mask,
+pub struct QuerySenders {
+    /// People whom the reader may be told of.
+    pub people: Named<UserId>,
+    /// Bots that wrote in the channels.
+    pub bots: Named<UserId>,
     /// Name of every bot where the results are shown, beside its own.
     pub bot_name: Option<String>,
     /// User whom `me` names, whatever others are called.
@@ -104,14 +106,6 @@ impl SenderNames {
     }
 }
 
-/// Senders with their names.
-struct Senders {
-    people: Vec<(UserId, Option<String>)>,
-    bots: Vec<(UserId, Option<String>)>,
-    bot_name: Option<String>,
-    me: Option<UserId>,
-}
-
 impl ParsedQuery {
     /// Resolves the names in `from:` for that user, who sees people as they are. Names that nobody
     /// has are left out.
@@ -127,36 +121,13 @@ impl ParsedQuery {
         self.names().into_iter().filter_map(users).collect()
     }
 
-    /// Resolves the names in `from:`: people of these channels, those whose messages were
-    /// imported into them, and the bots that wrote there, by their names, which are compared as
-    /// texts are searched.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
+    /// Resolves the names in `from:` among these senders, whose names are compared as texts are
+    /// searched.
     #[boxed]
-    pub async fn people(
-        &self,
-        store: &Store,
-        reader: &SearchReader,
-        channels: &[ChannelId],
-    ) -> Result<QueryPeople, StoreError> {
-        let names = self.names();
-        if names.is_empty() {
-            return Ok(QueryPeople::default());
-        }
-        let shown = |senders: Vec<(UserId, Option<String>)>| {
-            let senders = senders.into_iter();
-            senders.map(|(user, name)| (user.clone(), reader.mask.name(&user, name))).collect()
-        };
-        let senders = Senders {
-            people: shown(store.members().names_in(channels).await?),
-            bots: shown(store.members().bots_in(channels).await?),
-            bot_name: reader.bot_name.clone(),
-            me: reader.me.clone(),
-        };
-        let names: Vec<_> = names.into_iter().map(str::to_owned).collect();
+    pub async fn people(&self, senders: QuerySenders) -> QueryPeople {
+        let names: Vec<_> = self.names().into_iter().map(str::to_owned).collect();
         // As many names as there are people are folded, once each.
-        Ok(CALLERS.run(move || resolved(names, senders)).await)
+        CALLERS.run(move || resolved(names, senders)).await
     }
 
     /// Returns the hits with their messages, snippets of at most `max` characters. Messages that
@@ -204,8 +175,8 @@ fn is_me(name: &str) -> bool {
     name.eq_ignore_ascii_case("me")
 }
 
-fn resolved(names: Vec<String>, senders: Senders) -> QueryPeople {
-    let Senders { people, bots, bot_name, me } = senders;
+fn resolved(names: Vec<String>, senders: QuerySenders) -> QueryPeople {
+    let QuerySenders { people, bots, bot_name, me } = senders;
     let ids: HashSet<UserId> = people.iter().chain(&bots).map(|(user, _)| user.clone()).collect();
     let called = bot_name.map(|name| bots.iter().map(move |(bot, _)| (bot.clone(), name.clone())));
     let called: Vec<_> = called.into_iter().flatten().collect();
@@ -249,9 +220,9 @@ fn near(wanted: &str, named: &[(String, UserId, String)]) -> Vec<(UserId, String
 mod tests {
     use super::*;
 
-    fn senders() -> Senders {
+    fn senders() -> QuerySenders {
         let named = |id: &str, name: &str| (id.into(), Some(name.to_owned()));
-        Senders {
+        QuerySenders {
             people: vec![
                 named("U1", "Ann"),
                 named("U2", "ＡＮＮ"),
@@ -287,7 +258,7 @@ mod tests {
             assert_eq!(find(&[name]).people, BTreeMap::from([(name.to_owned(), users)]));
         }
         assert_eq!(find(&["U3", "U9"]), QueryPeople::default(), "ids of people and bots");
-        let unnamed = Senders { bot_name: None, ..senders() };
+        let unnamed = QuerySenders { bot_name: None, ..senders() };
         let found = resolved(vec!["Bot".to_owned()], unnamed);
         assert_eq!(found.people["Bot"], ["U7".into()]);
     }

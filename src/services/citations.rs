@@ -4,6 +4,7 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::Content;
 use chatkeep_core::time::Timestamp;
+use chatkeep_index::cut::is_between_digits;
 use chatkeep_index::fold;
 use chatkeep_index::script::Class;
 use chatkeep_store::{Sender, StoredMessage};
@@ -44,8 +45,8 @@ pub struct CheckedCitation {
 
 impl MessageService {
     /// Checks that a message says `quoted`: somewhere in its text, whatever the case, the width, the
-    /// spaces and the invisible characters of both; `…` stands for what is left out. Without a quoted
-    /// text it need only be there.
+    /// spaces and the invisible characters of both; `…` stands for what is left out, also within a
+    /// word, and never within a number. Without a quoted text it need only be there.
     ///
     /// # Errors
     /// Returns an error when the store fails.
@@ -98,42 +99,72 @@ fn present(message: &Masked<StoredMessage>, quoted: &str) -> CitationVerdict {
     }
 }
 
+/// Part of a quoted text, folded.
+struct QuotedPart {
+    words: String,
+    /// True if the mark of what is left out touches its first word, which may be the end of one.
+    may_begin_in_word: bool,
+    /// True if it touches its last word, which may be the beginning of one.
+    may_end_in_word: bool,
+}
+
 /// Returns true if a text has the parts of a quoted one in turn, each as whole words where words
-/// have spaces between them.
+/// have spaces between them, but for those that touch the mark of what is left out.
 fn says(text: &str, quoted: &str) -> bool {
     // Models are shown texts without invisible characters, of which folding leaves some.
     let (text, quoted) = (fold(&clean(text)), clean(quoted).replace(LEFT_OUT[1], LEFT_OUT[0]));
+    let parts: Vec<&str> = quoted.split(LEFT_OUT[0]).collect();
     let mut begin = 0;
-    quoted.split(LEFT_OUT[0]).map(fold).filter(|part| !part.trim().is_empty()).all(|part| {
-        let end = end_of(&text, begin, part.trim());
+    parts.iter().enumerate().all(|(nth, part)| {
+        let part = QuotedPart {
+            words: fold(part).trim().to_owned(),
+            may_begin_in_word: nth > 0 && !part.starts_with(char::is_whitespace),
+            may_end_in_word: nth + 1 < parts.len() && !part.ends_with(char::is_whitespace),
+        };
+        let end = part.end_in(&text, begin);
         begin = end.unwrap_or(text.len());
         end.is_some()
     })
 }
 
-/// Returns the end of the first place of a part from `begin` on. Places may overlap: in "aha ha ha"
-/// the words "ha ha" begin within what looks like an earlier place of them.
-fn end_of(text: &str, begin: usize, part: &str) -> Option<usize> {
-    // One pass tells where there is none, however long the beginnings of the part are that repeat.
-    let first = begin + text[begin..].find(part)?;
-    let mut places = text[first..].char_indices().map(|(at, _)| first + at);
-    let at = places.find(|at| text[*at..].starts_with(part) && is_whole(text, *at, part))?;
-    Some(at + part.len())
+impl QuotedPart {
+    /// Returns the end of its first place from `begin` on. Places may overlap: in "aha ha ha" the
+    /// words "ha ha" begin within what looks like an earlier place of them.
+    fn end_in(&self, text: &str, begin: usize) -> Option<usize> {
+        let words = self.words.as_str();
+        if words.is_empty() {
+            return Some(begin);
+        }
+        // One pass tells where there is none, however long the beginnings of the part are that repeat.
+        let first = begin + text[begin..].find(words)?;
+        let mut places = text[first..].char_indices().map(|(at, _)| first + at);
+        let at = places.find(|at| text[*at..].starts_with(words) && self.is_whole(text, *at))?;
+        Some(at + words.len())
+    }
+
+    /// Returns true if no word or number goes on beyond it, of a script that has spaces between words.
+    fn is_whole(&self, text: &str, at: usize) -> bool {
+        let end = at + self.words.len();
+        !goes_on(text, at, self.may_begin_in_word) && !goes_on(text, end, self.may_end_in_word)
+    }
 }
 
-/// Returns true if no word or number goes on beyond a part, of a script that has spaces between words.
-fn is_whole(text: &str, at: usize, part: &str) -> bool {
-    let (before, after) = (&text[..at], &text[at + part.len()..]);
-    let goes_on = |one: Option<char>, other: Option<char>| {
-        one.zip(other).is_some_and(|(one, other)| is_of_word(one) && is_of_word(other))
-    };
-    let (first, last) = (part.chars().next(), part.chars().next_back());
-    !goes_on(before.chars().next_back(), first) && !goes_on(last, after.chars().next())
+/// Returns true for a place within a word or a number, or where words may be cut, within a number.
+fn goes_on(text: &str, at: usize, may_be_in_word: bool) -> bool {
+    if may_be_in_word {
+        return is_between_digits(text, at);
+    }
+    let sides = text[..at].chars().next_back().zip(text[at..].chars().next());
+    sides.is_some_and(|(one, other)| is_of_word(one) && is_of_word(other))
 }
 
 fn is_of_word(character: char) -> bool {
     Class::of(character) == Class::Word
 }
+
+#[cfg(test)]
+#[path = "citations_tests.rs"]
+mod citations_tests;
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
-//! Durable consumers of the bus.
+//! Durable consumers of the bus, and its owner.
 
 use async_recursion::async_recursion as boxed;
-use chatkeep_bus::{Bus, BusError, ConsumerStatus};
+use chatkeep_bus::{Bus, BusError, BusOwner, ConsumerStatus};
 
 use super::operator::Operator;
 
@@ -34,5 +34,14 @@ impl ConsumerService {
     #[boxed]
     pub async fn remove(&self, _: &Operator, name: &str) -> Result<bool, BusError> {
         self.bus.remove_consumer(name).await
+    }
+
+    /// Gives the bus to the processes of a database, whoever has it.
+    ///
+    /// # Errors
+    /// Returns an error when the bus fails.
+    #[boxed]
+    pub async fn adopt<'s>(&'s self, _: &'s Operator, owner: &'s BusOwner) -> Result<(), BusError> {
+        self.bus.adopt(owner).await
     }
 }

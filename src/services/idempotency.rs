@@ -1,11 +1,19 @@
 //! Claims of idempotency keys: a request with a key is run once.
 
+use std::time::Duration;
+
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::SharedClock;
 use chatkeep_store::{IdempotencyClaim, IdempotencyKey, IdempotencyState, Store, StoreError};
 use chatkeep_workers::log_failure;
+use tokio::time::Instant;
 
 use super::ServiceError;
+
+/// Maximum time to wait for a request that runs.
+const RUNNING: Duration = Duration::from_secs(5);
+/// Interval of looking for its end.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Claims of idempotency keys. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -26,6 +34,26 @@ impl IdempotencyService {
     #[boxed]
     pub async fn claim(&self, key: &IdempotencyKey) -> Result<IdempotencyState, ServiceError> {
         Ok(self.store.idempotency().claim_idempotency(key, self.clock.now()).await?)
+    }
+
+    /// Claims a key as [`Self::claim`] does, and waits a few seconds for the end of a request that has
+    /// claimed it and still runs.
+    ///
+    /// # Errors
+    /// Returns an error when the store fails.
+    #[boxed]
+    pub async fn claim_after_others(
+        &self,
+        key: &IdempotencyKey,
+    ) -> Result<IdempotencyState, ServiceError> {
+        let end = Instant::now() + RUNNING;
+        loop {
+            let state = self.claim(key).await?;
+            if state != IdempotencyState::Running || Instant::now() >= end {
+                return Ok(state);
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
     }
 
     /// Frees a key after its request failed, if it changed nothing. Errors are logged.

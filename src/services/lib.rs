@@ -256,7 +256,9 @@ impl Services {
         let account = AccountService::new(store(), clock());
         let channels = ChannelService::new(store(), clock(), zone);
         let messages = MessageService::new(store(), zone);
-        let search = MessageSearch::new(store(), search, access.clone(), messages.clone());
+        let members = MemberService::new(store(), clock());
+        let search =
+            MessageSearch::new(store(), search, access.clone(), members.clone(), messages.clone());
         let deletion = DeletionService::new(store(), clock(), messages.clone(), parts.removals);
         let private = parts.allow_private_webhooks;
         let assistant = AssistantService::new(store(), clock(), bus, assistants);
@@ -297,7 +299,7 @@ impl Services {
             keys: KeyService::new(store(), clock()),
             links,
             media: MediaService::new(store(), blobs),
-            members: MemberService::new(store(), clock()),
+            members,
             messages,
             pictures,
             saved_searches: SavedSearchService::new(store(), clock(), zone),

@@ -32,6 +32,8 @@ const ACTIVITY: Duration = Duration::from_hours(24 * 180);
 const ACTIVITY_ROWS: i64 = 100_000;
 /// Retention of membership checks with the platform, twice the interval between two of a person.
 const CHECKS: Duration = Duration::from_hours(48);
+/// Maximum time by which clocks of a deployment differ.
+const CLOCKS: Duration = Duration::from_hours(1);
 /// Age after which a reply that is still being sent counts as abandoned.
 const ABANDONED: Duration = Duration::from_mins(5);
 
@@ -182,9 +184,10 @@ impl PeriodicJob for OutboxPurge {
     const GOES_BY_AGE: bool = true;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
-        let before = self.0.clock.now().minus(self.1);
-        while !stop.is_cancelled() && self.0.store.outbox().purge_outbox_events(before).await? > 0 {
-        }
+        let (outbox, now) = (self.0.store.outbox(), self.0.clock.now());
+        let (before, latest) = (now.minus(self.1), now.plus(CLOCKS));
+        while !stop.is_cancelled() && outbox.purge_future_events(before, latest).await? > 0 {}
+        while !stop.is_cancelled() && outbox.purge_outbox_events(before).await? > 0 {}
         Ok(())
     }
 }

@@ -23,6 +23,9 @@ const CONCURRENCY: usize = 8;
 /// Time from the beginning of a batch in which deletions may begin; the others are left to the next
 /// round.
 const START_WINDOW: Duration = Duration::from_secs(10);
+/// Number of failed deletions after which the rest is left to the next round: a media store that is
+/// away refuses everything.
+const MAX_FAILURES: usize = 256;
 /// Timeout of deleting a file; a slower one is left to the next round after its lease.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -38,14 +41,23 @@ pub struct OrphanSweeper {
 }
 
 /// Outcome of deleting a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum FileDeletion {
     Done,
     /// It has not begun.
     Unbegun,
-    /// It failed, but the media store may still carry it out: nobody may put the file before the
-    /// lease ends.
-    Unclear,
+    /// It failed, or there was no answer in time, but the media store may still carry it out: nobody
+    /// may put the file before the lease ends.
+    Unclear(Option<BlobError>),
+}
+
+/// Tally of a round, for the log.
+#[derive(Debug, Default)]
+struct SweepRound {
+    deleted: usize,
+    failed: usize,
+    /// First error.
+    error: Option<BlobError>,
 }
 
 /// Sweep of uploads whose process died.
@@ -60,11 +72,9 @@ impl PeriodicJob for OrphanSweeper {
     const SCOPE: JobScope = JobScope::Deployment;
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
-        let mut deleted = 0;
-        let swept = self.sweep_orphans(stop, &mut deleted).await;
-        if deleted > 0 {
-            info!(deleted, "orphaned media is deleted");
-        }
+        let mut round = SweepRound::default();
+        let swept = self.sweep_orphans(stop, &mut round).await;
+        round.report();
         Ok(swept?)
     }
 }
@@ -92,34 +102,32 @@ impl OrphanSweeper {
     async fn sweep_orphans(
         &self,
         stop: &CancellationToken,
-        deleted: &mut usize,
+        round: &mut SweepRound,
     ) -> Result<(), StoreError> {
-        while !stop.is_cancelled() {
-            match self.sweep_batch().await? {
-                Some(more) => *deleted += more,
-                None => break,
-            }
+        while !stop.is_cancelled() && round.failed < MAX_FAILURES && self.sweep_batch(round).await?
+        {
         }
         Ok(())
     }
 
-    /// Deletes a batch of orphans; `None` when nothing is left that can be deleted now. No transaction
-    /// is open while files are deleted: a media store that hangs holds up nothing else.
-    async fn sweep_batch(&self) -> Result<Option<usize>, StoreError> {
+    /// Deletes a batch of orphans; `false` when nothing is left that can be deleted now. What failed
+    /// stays leased and does not come again meanwhile. No transaction is open while files are deleted:
+    /// a media store that hangs holds up nothing else.
+    async fn sweep_batch(&self, round: &mut SweepRound) -> Result<bool, StoreError> {
         // Before the lease, so that it lasts longer than what is measured from here.
         let begun = Instant::now();
         let sweep =
             self.store.media().begin_orphan_sweep(self.clock.now().minus(CLAIM), BATCH).await?;
         if sweep.seen() == 0 {
-            return Ok(None);
+            return Ok(false);
         }
-        let wanted = sweep.blobs().len();
         let deletions = futures_util::stream::iter(sweep.blobs().to_vec())
             .map(|blob| async move { (self.delete(&blob, begun).await, blob) });
         let ended: Vec<_> = deletions.buffer_unordered(CONCURRENCY).collect().await;
-        let deleted = of(FileDeletion::Done, &ended);
-        sweep.finish(&deleted, &of(FileDeletion::Unbegun, &ended)).await?;
-        Ok((deleted.len() == wanted).then_some(wanted))
+        let (deleted, unbegun) = round.count(ended);
+        sweep.finish(&deleted, &unbegun).await?;
+        round.deleted += deleted.len();
+        Ok(unbegun.is_empty())
     }
 
     async fn delete(&self, blob: &BlobId, begun: Instant) -> FileDeletion {
@@ -128,25 +136,43 @@ impl OrphanSweeper {
         }
         match tokio::time::timeout(TIMEOUT, self.blobs.delete(blob)).await {
             Ok(Ok(())) => FileDeletion::Done,
-            Ok(Err(error)) => {
-                failed(&error);
-                FileDeletion::Unclear
-            }
+            Ok(Err(error)) => FileDeletion::Unclear(Some(error)),
             Err(_) => {
                 self.blobs.availability().fails(Work::Reading, "it does not delete in time");
-                debug!(%blob, "the media store did not delete in time");
-                FileDeletion::Unclear
+                FileDeletion::Unclear(None)
             }
         }
     }
 }
 
-/// Returns the blobs whose deletion had that outcome.
-fn of(outcome: FileDeletion, ended: &[(FileDeletion, BlobId)]) -> Vec<BlobId> {
-    let those = ended.iter().filter(|(one, _)| *one == outcome);
-    those.map(|(_, blob)| blob.clone()).collect()
-}
+impl SweepRound {
+    /// Counts the failures of a batch. Returns the blobs that were deleted, and those whose
+    /// deletion has not begun.
+    fn count(&mut self, ended: Vec<(FileDeletion, BlobId)>) -> (Vec<BlobId>, Vec<BlobId>) {
+        let (mut deleted, mut unbegun) = (Vec::new(), Vec::new());
+        for (outcome, blob) in ended {
+            match outcome {
+                FileDeletion::Done => deleted.push(blob),
+                FileDeletion::Unbegun => unbegun.push(blob),
+                FileDeletion::Unclear(error) => {
+                    self.failed += 1;
+                    self.error = self.error.take().or(error);
+                }
+            }
+        }
+        (deleted, unbegun)
+    }
 
-fn failed(error: &BlobError) {
-    log_failure!(warn, error, "the orphan sweep of the media store failed");
+    /// Logs the round: what it deleted, and how many deletions failed.
+    fn report(&self) {
+        let (deleted, failed) = (self.deleted, self.failed);
+        if deleted > 0 {
+            info!(deleted, "orphaned media is deleted");
+        }
+        if let Some(error) = &self.error {
+            log_failure!(warn, error, failed, "orphaned media cannot be deleted now");
+        } else if failed > 0 {
+            debug!(failed, "the media store did not delete in time");
+        }
+    }
 }

@@ -1,13 +1,15 @@
 //! Sanitised texts of people, for models and pages: without invisible characters, cut to a length,
 //! and quoted so that no text can pass for anything else.
 
-use chatkeep_core::text::{is_direction_mark, prefix};
+use chatkeep_core::text::is_direction_mark;
+use chatkeep_index::cut::prefix;
 use chatkeep_index::is_blank;
 
 /// Braille pattern without dots, which people use for names that nobody sees.
 const BLANK_PATTERN: char = '\u{2800}';
 
-/// Cuts a text to `max` characters; returns it with the number of omitted ones.
+/// Cuts a text to `max` characters, at the end of a word where one is near, and never inside a number;
+/// returns it with the number of omitted ones.
 pub fn cut(text: &str, max: usize) -> (String, usize) {
     shortened(clean(text), max)
 }
@@ -125,10 +127,13 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_cut_between_characters() {
+    fn long_texts_are_cut_between_words_or_characters() {
         assert_eq!(cut("日本語", 3), ("日本語".to_owned(), 0));
         assert_eq!(cut("日本語", 2), ("日本…".to_owned(), 1));
         assert_eq!(cut("a b", 2), ("a…".to_owned(), 1));
+        assert_eq!(cut("the riverside stadium", 19), ("the riverside…".to_owned(), 7));
+        assert_eq!(cut("I owe you 12,500 dollars", 13), ("I owe you…".to_owned(), 14));
+        assert_eq!(one_line("before 2026-11-30\n", 13), "before…");
         assert_eq!(one_line("a\rb\u{2028}c", 9), "a b c");
         assert_eq!(one_line("a\r\nb\u{85}c", 3), "a b…");
     }

@@ -7,6 +7,7 @@ use reqwest::{Method, StatusCode};
 use crate::harness::nats::Nats;
 use crate::harness::postgres::{Postgres, TestDb};
 use crate::harness::proxy::Proxy;
+use crate::harness::scratch;
 use crate::harness::wait::until;
 use crate::pipeline::conversation::{emulator, group};
 use crate::replicas::problems;
@@ -110,4 +111,37 @@ async fn a_setting_that_another_process_has_differently_is_told_by_both() {
     until("it is told here", DEADLINE, async || tells(stack.ground.address, other).await).await;
     assert!(process.terminate().await.success());
     until("it is over", DEADLINE, async || problems(stack.ground.address).await == "[]").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn events_belong_to_the_processes_of_one_database() {
+    let mut stack = Stack::start(Parts::Servers, emulator().await).await;
+    let (group, people) = group(&mut stack).await;
+    let (chat, user) = (group.chat_id.as_str(), people[1].user_id.as_str());
+    let folder = scratch::folder("other-");
+    // As one that was started without the address of the database.
+    let elsewhere = |args: &[&str]| {
+        let (program, _) = stack.further(args);
+        program.env("CHATKEEP_DATABASE", "sqlite").env("CHATKEEP_DATA", folder.path())
+    };
+    let mut refused = elsewhere(&["serve", "--roles", "worker"]).start();
+    assert_eq!(refused.finish().await.code(), Some(2));
+    let said = refused.stderr().join(" ");
+    assert!(said.contains("the events of this bus belong to another database"), "{said}");
+    for n in 1..=20 {
+        stack.line.say(chat, user, &format!("message {n}")).await.unwrap();
+    }
+    stack.kept(chat, 20).await;
+    assert_eq!(problems(stack.ground.address).await, "[]");
+
+    let mut adopted = elsewhere(&["bus", "adopt"]).start();
+    assert!(adopted.finish().await.success(), "{:?}", adopted.stderr());
+    until("it is told", DEADLINE, async || tells(stack.ground.address, "bus_owner").await).await;
+    assert!(!stack.ready().await);
+    let mut back = stack.further(&["bus", "adopt"]).0.start();
+    assert!(back.finish().await.success(), "{:?}", back.stderr());
+    until("it is used again", DEADLINE, async || stack.ready().await).await;
+    stack.line.say(chat, user, "afterwards").await.unwrap();
+    stack.kept(chat, 21).await;
+    stack.is_well().await;
 }

@@ -1,6 +1,7 @@
 //! Contract tests of the blobs: each runs on a folder and on a real S3 server.
 
 use std::convert::Infallible;
+use std::fs;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -387,6 +388,28 @@ async fn while_barred_nothing_is_stored_read_or_deleted(fixture: Fixture) {
     assert_eq!(blobs.size(&id).await.unwrap(), Some(6));
     other.delete(&id).await.unwrap();
     assert!(!blobs.holds(&id).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_stored_in_the_place_of_a_disk_that_is_not_mounted() {
+    let fixture = Fixture::folder();
+    let (disk, away) =
+        (fixture.folder.path().join("made/here"), fixture.folder.path().join("away"));
+    let put = async || fixture.blobs.put(pieces(b"picture"), MANY, unclaimed).await;
+    // Whoever knows no identity cannot tell.
+    put().await.unwrap();
+    fixture.blobs.identity("m1".to_owned()).await.unwrap();
+    put().await.unwrap();
+    fs::rename(&disk, &away).unwrap();
+    fs::create_dir(&disk).unwrap();
+    let refused = put().await.unwrap_err();
+    assert!(matches!(refused, BlobError::Unidentified), "{refused:?}");
+    assert_eq!(fixture.blobs.known_identity().await.unwrap(), None);
+    assert!(put().await.is_err());
+    assert_eq!(fs::read_dir(&disk).unwrap().count(), 0);
+    fs::remove_dir(&disk).unwrap();
+    fs::rename(&away, &disk).unwrap();
+    put().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -25,6 +25,11 @@ struct Service {
 impl Service {
     /// Starts the service with another channel secret and access token than the platform's.
     async fn start() -> Self {
+        Self::start_after(":").await
+    }
+
+    /// Starts the same service from a shell that runs this command before.
+    async fn start_after(command: &str) -> Self {
         let mut ground = TestEnv::new(Parts::Embedded).await;
         let names = [
             ("CHATKEEP_LINE_CHANNEL_SECRET_FILE", "secret"),
@@ -38,7 +43,8 @@ impl Service {
         let line = emulator().await;
         let program = env!("CARGO_BIN_EXE_chatkeep");
         let script = format!(
-            "unset CHATKEEP_LINE_CHANNEL_SECRET CHATKEEP_LINE_ACCESS_TOKEN; exec {program} serve"
+            "{command}; unset CHATKEEP_LINE_CHANNEL_SECRET CHATKEEP_LINE_ACCESS_TOKEN; \
+             exec {program} serve"
         );
         for (name, text) in [("secret", OLD), ("previous", ""), ("token", "not-the-token")] {
             std::fs::write(ground.folder.path().join(name), text).unwrap();
@@ -119,6 +125,66 @@ async fn secrets_are_replaced_without_a_restart() {
     for secret in [OLD, SECRET, TOKEN, "not-the-token"] {
         assert!(!log.contains(secret), "{log}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_that_nohup_started_replaces_its_secrets() {
+    let mut service = Service::start_after("trap '' HUP").await;
+    service.write("secret", SECRET);
+    service.process.reload();
+    service.told("the secret was replaced setting=\"line.channel_secret\"", 1).await;
+    assert_eq!(service.webhook(SECRET).await, StatusCode::OK);
+    service.process.reload();
+    service.told("secrets were read again: none has changed", 1).await;
+    assert!(service.process.terminate().await.success());
+}
+
+/// Process that is no child of the test. A failed test kills it.
+struct Orphan(String);
+
+impl Orphan {
+    fn signal(&self, name: &str) {
+        let kill = r#"kill -s "$1" "$2""#;
+        let sent =
+            std::process::Command::new("sh").args(["-c", kill, "kill", name, &self.0]).status();
+        assert!(sent.is_ok_and(|status| status.success()) || std::thread::panicking());
+    }
+}
+
+impl Drop for Orphan {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.signal("KILL");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_that_nohup_started_outlives_its_terminal() {
+    let (ground, line) = (TestEnv::new(Parts::Embedded).await, emulator().await);
+    let file = |name: &str| ground.folder.path().join(name);
+    let (log, pid) = (file("log"), file("pid"));
+    let program = env!("CARGO_BIN_EXE_chatkeep");
+    let inside = format!(
+        "trap \"\" HUP; echo $$ >{}; exec {program} serve 2>{}",
+        pid.display(),
+        log.display()
+    );
+    let script = format!("exec script --quiet --return --command '{inside}' /dev/null");
+    let mut terminal = ground.shell(&line, &script).start();
+    terminal.ready(ground.address, "/readyz").await;
+    let service = Orphan(std::fs::read_to_string(&pid).unwrap().trim().to_owned());
+    terminal.kill().await;
+    let told = async |text: &str| {
+        until(text, DEADLINE, async || std::fs::read_to_string(&log).unwrap().contains(text)).await;
+    };
+    told("secrets were read again: none has changed").await;
+    let url = format!("http://{}/healthz", ground.address);
+    let health = http::client(DEADLINE).get(url).send().await.unwrap();
+    assert_eq!(health.status(), StatusCode::OK);
+    service.signal("TERM");
+    told("chatkeep has stopped").await;
+    assert!(!std::fs::read_to_string(&log).unwrap().contains("SIGHUP"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

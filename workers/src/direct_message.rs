@@ -1,6 +1,7 @@
 //! Direct messages to users in their own chat with the bot, once each. Several workers may send the
 //! same one at a time: it is pushed under a retry key, and the platform accepts a key once.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,27 +30,50 @@ pub(crate) struct DirectMessage<'a> {
     pub(crate) key: String,
 }
 
-/// Sends the message in the user's language, a BCP 47 tag that may be empty. Returns the result for
-/// the record; `None` while it may still be sent.
-pub(crate) async fn push_message(
-    bots: &Bots,
-    clock: &SharedClock,
-    news: DirectMessage<'_>,
-    text: impl FnOnce(&str) -> String + Send,
-) -> Option<NoticeOutcome> {
-    let Some(chat) = news.chat else {
-        return Some(NoticeOutcome::NoChat);
-    };
-    if clock.now().since(news.at) >= STALE {
-        return Some(NoticeOutcome::Stale);
+/// Round of direct messages. A bot that fails as it would for everybody is not called again in it,
+/// and holds up the messages of no other.
+#[derive(Debug)]
+pub(crate) struct DirectMessageRound<'a> {
+    bots: &'a Bots,
+    clock: &'a SharedClock,
+    /// Names of the bots that are not called again.
+    stopped: BTreeSet<String>,
+}
+
+impl<'a> DirectMessageRound<'a> {
+    /// Begins a round in which no bot has failed yet.
+    pub(crate) const fn new(bots: &'a Bots, clock: &'a SharedClock) -> Self {
+        Self { bots, clock, stopped: BTreeSet::new() }
     }
-    match push(bots, chat, &news, text).await {
-        Ok(()) => Some(NoticeOutcome::Sent),
-        Err(error) if may_pass(&error) => {
-            log_failure!(warn, &*error, "cannot notify a user yet");
-            None
+
+    /// Sends the message in the user's language, a BCP 47 tag that may be empty. Returns the result
+    /// for the record; `None` while it may still be sent, in a later round.
+    pub(crate) async fn push_message(
+        &mut self,
+        news: DirectMessage<'_>,
+        text: impl FnOnce(&str) -> String + Send,
+    ) -> Option<NoticeOutcome> {
+        let Some(chat) = news.chat else {
+            return Some(NoticeOutcome::NoChat);
+        };
+        if self.clock.now().since(news.at) >= STALE {
+            return Some(NoticeOutcome::Stale);
         }
-        Err(error) => Some(NoticeOutcome::Failed(error.code())),
+        let (bot, _) = chat;
+        if self.stopped.contains(bot) {
+            return None;
+        }
+        match push(self.bots, chat, &news, text).await {
+            Ok(()) => Some(NoticeOutcome::Sent),
+            Err(error) if may_pass(&error) => {
+                log_failure!(warn, &*error, "cannot notify a user yet");
+                if error.stops_bot() {
+                    self.stopped.insert(bot.clone());
+                }
+                None
+            }
+            Err(error) => Some(NoticeOutcome::Failed(error.code())),
+        }
     }
 }
 
@@ -69,13 +93,5 @@ async fn push(
 
 /// Returns whether the same call may succeed later.
 fn may_pass(error: &PlatformError) -> bool {
-    matches!(
-        error,
-        PlatformError::RateLimited { .. }
-            | PlatformError::Unavailable { .. }
-            | PlatformError::Unauthorized
-            | PlatformError::UnknownBot { .. }
-            | PlatformError::Unreachable(_)
-            | PlatformError::Unknown(_)
-    )
+    error.stops_bot() || matches!(error, PlatformError::Unknown(_))
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use chatkeep_core::config::{BlobsKind, S3Config};
+use chatkeep_core::time::Timestamp;
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
@@ -220,6 +221,20 @@ impl Archive {
     pub async fn size(&self, name: &str) -> Result<Option<u64>, ArchiveError> {
         match self.store.head(&self.key(name)).await {
             Ok(found) => Ok(Some(found.size)),
+            Err(Backend::NotFound { .. }) => Ok(None),
+            Err(error) => Err(ArchiveError::Backend(error)),
+        }
+    }
+
+    /// Returns the time at which an object was last written, by the clock of whoever stores it;
+    /// `None` if there is none of that name.
+    ///
+    /// # Errors
+    /// Fails when the folder or object store fails.
+    #[boxed]
+    pub async fn written_at(&self, name: &str) -> Result<Option<Timestamp>, ArchiveError> {
+        match self.store.head(&self.key(name)).await {
+            Ok(found) => Ok(Some(Timestamp::from_millis(found.last_modified.timestamp_millis()))),
             Err(Backend::NotFound { .. }) => Ok(None),
             Err(error) => Err(ArchiveError::Backend(error)),
         }

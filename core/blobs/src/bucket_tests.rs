@@ -21,6 +21,7 @@ fn bucket(prefix: &str) -> (Blobs, Arc<InMemory>) {
         availability: Availability::new("media store", "memory", "CHATKEEP_BLOBS"),
         key: None,
         barred: Arc::default(),
+        identified: IdentifiedFolder::default(),
     };
     (blobs, memory)
 }

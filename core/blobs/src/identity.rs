@@ -23,7 +23,10 @@ impl Blobs {
     /// Fails when the media store fails.
     #[boxed]
     pub async fn identity(&self, proposal: String) -> Result<String, BlobError> {
-        self.noted(Work::Reading, self.read_or_write(OBJECT, proposal).await)
+        let folder = self.folder_now().await;
+        let identity = self.noted(Work::Reading, self.read_or_write(OBJECT, proposal).await)?;
+        self.identified(folder);
+        Ok(identity)
     }
 
     async fn read_or_write(&self, object: &str, text: String) -> Result<String, BlobError> {
@@ -65,8 +68,13 @@ impl Blobs {
     /// Fails when the media store fails.
     #[boxed]
     pub async fn known_identity(&self) -> Result<Option<String>, BlobError> {
+        let folder = self.folder_now().await;
         let read = self.read_text(&self.prefix().join(OBJECT)).await;
-        self.noted(Work::Reading, read)
+        let known = self.noted(Work::Reading, read)?;
+        if known.is_some() {
+            self.identified(folder);
+        }
+        Ok(known)
     }
 
     /// Returns the id of the database that the files belong to, if it is recorded.

@@ -12,6 +12,7 @@
 mod access_key;
 mod archive;
 mod identity;
+mod mount;
 mod multipart;
 mod open;
 mod put;
@@ -36,6 +37,7 @@ use object_store::{Error as Backend, ObjectStore, ObjectStoreExt as _};
 
 use access_key::AccessKey;
 pub use archive::{Archive, ArchiveError, ArchivedObject, ObjectDigest};
+use mount::IdentifiedFolder;
 pub use put::Stored;
 pub use read::BlobRead;
 
@@ -140,6 +142,8 @@ pub struct Blobs {
     key: Option<Arc<AccessKey>>,
     /// `true` while it is not known that the files belong here.
     barred: Arc<AtomicBool>,
+    /// Folder that is known to be the media store.
+    identified: IdentifiedFolder,
 }
 
 /// Location of the blobs; the differences between the two beside the adapter.

@@ -17,6 +17,7 @@ use object_store::{BackoffConfig, ClientOptions, RetryConfig};
 use reqwest::Url;
 
 use super::access_key::AccessKey;
+use super::mount::IdentifiedFolder;
 use super::{BlobBackend, BlobError, Blobs};
 
 /// Connect timeout of an object store.
@@ -40,7 +41,14 @@ impl Blobs {
                 let store = Arc::new(store);
                 let availability = watched(root.display().to_string());
                 let place = BlobBackend::Folder(Arc::new(root));
-                Ok(Self { store, place, availability, key: None, barred: Arc::default() })
+                Ok(Self {
+                    store,
+                    place,
+                    availability,
+                    key: None,
+                    barred: Arc::default(),
+                    identified: IdentifiedFolder::default(),
+                })
             }
             BlobsKind::S3 { bucket, prefix } => {
                 let key = AccessKey::of(s3)?.map(Arc::new);
@@ -53,6 +61,7 @@ impl Blobs {
                     availability,
                     key,
                     barred: Arc::default(),
+                    identified: IdentifiedFolder::default(),
                 })
             }
         }

@@ -57,7 +57,7 @@ impl Blobs {
         C: FnOnce(BlobId) -> F,
         F: Future<Output = Result<T, BoxError>>,
     {
-        if let Err(error) = self.admitted() {
+        if let Err(error) = self.admitted().and(self.check_folder().await) {
             return self.noted(Work::Writing, Err(error));
         }
         let mut upload = self.upload();
@@ -98,6 +98,8 @@ impl Blobs {
         let (id, bytes) = (BlobId::from_digest(&written.sha256), written.bytes);
         let claim = claim(id.clone()).await.map_err(BlobError::Claim)?;
         self.publish(upload, &id, written).await?;
+        // A disk that was unmounted meanwhile does not have it.
+        self.check_folder().await?;
         Ok((Stored { id, bytes, head: head.into() }, claim))
     }
 

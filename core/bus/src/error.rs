@@ -28,6 +28,9 @@ pub enum BusError {
     /// No process of chatkeep has served on that bus yet.
     #[error("chatkeep has no bus {0}")]
     Missing(String),
+    /// The events of the bus belong to the processes of another database.
+    #[error("the events of this bus belong {0}")]
+    Foreign(&'static str),
     /// No server of that topic of [`pubsub`](crate::pubsub) is there right now.
     #[error("no server for topic {0}")]
     NoResponder(&'static str),
@@ -56,6 +59,7 @@ impl BusError {
             Self::Storage(_) => "storage",
             Self::Locked(_) => "locked",
             Self::Missing(_) => "missing",
+            Self::Foreign(_) => "foreign",
             Self::NoResponder(_) => "no_responder",
             Self::RequestTimeout(_) => "timeout",
             Self::TooLarge(_) | Self::MessageTooLarge(_) => "too_large",
@@ -66,7 +70,9 @@ impl BusError {
     /// Returns whether the bus is away, or takes no messages: whoever asks next will fail, too.
     pub fn is_outage(&self) -> bool {
         match self {
-            Self::Unavailable(_) | Self::NotStored(_) | Self::Full { .. } => true,
+            Self::Unavailable(_) | Self::NotStored(_) | Self::Full { .. } | Self::Foreign(_) => {
+                true
+            }
             Self::Storage(error) => outage_of(error).is_some(),
             _ => false,
         }

@@ -17,6 +17,7 @@ fn an_outage_is_told_from_an_error_of_one_call() {
         (storage(sqlx::Error::RowNotFound), false),
         (BusError::Locked("/data".to_owned()), false),
         (BusError::Missing("in /data".to_owned()), false),
+        (BusError::Foreign("to another database"), true),
         (BusError::NoResponder("search"), false),
         (BusError::RequestTimeout("search"), false),
         (BusError::TooLarge("search"), false),

@@ -12,6 +12,7 @@ pub mod embedded;
 mod error;
 mod fault;
 pub mod nats;
+mod owner;
 pub mod pubsub;
 mod subject;
 mod traced;
@@ -29,6 +30,7 @@ use serde::Serialize;
 pub use self::delivery::{Consumer, Delivery};
 pub(crate) use self::delivery::{DeadLetterRequest, Lease};
 pub use self::error::BusError;
+pub use self::owner::BusOwner;
 pub use self::pubsub::{Responder, TopicSubscriber};
 use crate::fault::outage_of;
 
@@ -193,6 +195,9 @@ fn noted<T>(
     match &done {
         Ok(_) => availability.works(work),
         Err(BusError::Unavailable(why)) => availability.fails(Work::Reading, why),
+        Err(error @ BusError::Foreign(_)) => {
+            availability.fails(Work::Reading, &error.to_string());
+        }
         Err(error @ (BusError::Full { .. } | BusError::NotStored(_))) => {
             availability.fails(Work::Writing, &error.to_string());
         }
@@ -287,6 +292,32 @@ impl Bus {
         match self {
             Self::Embedded(bus) => Ok(bus.bus_state()),
             Self::Nats(bus) => bus.bus_state().await,
+        }
+    }
+
+    /// Claims the bus for the processes of a database, which the first one does that comes. The embedded
+    /// bus is that of its process alone.
+    ///
+    /// # Errors
+    /// [`BusError::Foreign`] when its events belong to another database, and this process publishes and
+    /// gets none until a further claim succeeds; or an error when it cannot be reached.
+    #[boxed]
+    pub async fn claim(&self, owner: &BusOwner) -> Result<(), BusError> {
+        match self {
+            Self::Embedded(_) => Ok(()),
+            Self::Nats(bus) => bus.claim(owner).await,
+        }
+    }
+
+    /// Gives the bus to the processes of a database, whoever has it.
+    ///
+    /// # Errors
+    /// Returns an error when it cannot be reached.
+    #[boxed]
+    pub async fn adopt(&self, owner: &BusOwner) -> Result<(), BusError> {
+        match self {
+            Self::Embedded(_) => Ok(()),
+            Self::Nats(bus) => bus.adopt(owner).await,
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_nats::jetstream::stream::{Config, DiscardPolicy};
 use chatkeep_bus::nats::NatsBus;
-use chatkeep_bus::{Bus, BusError, BusLimits, Outgoing, Stream};
+use chatkeep_bus::{Bus, BusError, BusLimits, BusOwner, Outgoing, Stream};
 use chatkeep_core::time::SystemClock;
 use tempfile::TempDir;
 use tokio::time::{Instant, timeout};
@@ -244,4 +244,56 @@ async fn a_message_that_is_longer_than_a_fetch_comes_alone() {
     ack_all(come).await;
     nothing(&mut consumer).await;
     bus.close().await;
+}
+
+fn owner(database: &str, restored_at: i64) -> BusOwner {
+    BusOwner { database: database.to_owned(), restored_at }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn processes_of_another_database_get_nothing() {
+    let mut fixture = Fixture::nats().await;
+    let (bus, other) = (fixture.open().await, fixture.open().await);
+    let mut consumer = bus.consume(&events("backup")).await.unwrap();
+    bus.claim(&owner("a", 0)).await.unwrap();
+    // Another process of the same database.
+    let second = fixture.open().await;
+    second.claim(&owner("a", 0)).await.unwrap();
+    second.ensure(&events("backup")).await.unwrap();
+    second.publish(vec![event("e1")]).await.unwrap();
+    let refused = other.claim(&owner("b", 9)).await;
+    assert!(matches!(refused, Err(BusError::Foreign(_))), "{refused:?}");
+    let refused = other.publish(vec![event("lost")]).await;
+    assert!(matches!(refused, Err(BusError::Foreign(_))), "{refused:?}");
+    let mut foreign = other.consume(&events("backup")).await;
+    assert!(foreign.is_err() || foreign.as_mut().unwrap().fetch(1, TIMEOUT).await.is_err());
+    assert_eq!(ids(&gather(&mut consumer, 1).await), ["e1"]);
+
+    // The server comes back empty: its streams belong to the same database.
+    fixture.server().restart_empty().await;
+    publish_again(&bus, "e2").await;
+    let refused = other.claim(&owner("b", 9)).await;
+    assert!(matches!(refused, Err(BusError::Foreign(_))), "{refused:?}");
+
+    other.adopt(&owner("b", 9)).await.unwrap();
+    other.publish(vec![event("e3")]).await.unwrap();
+    let refused = bus.claim(&owner("a", 0)).await;
+    assert!(matches!(refused, Err(BusError::Foreign(_))), "{refused:?}");
+    for bus in [bus, other, second] {
+        bus.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restored_database_takes_the_place_of_the_one_before() {
+    let fixture = Fixture::nats().await;
+    let (before, after) = (fixture.open().await, fixture.open().await);
+    before.claim(&owner("a", 0)).await.unwrap();
+    after.claim(&owner("a", 5)).await.unwrap();
+    let refused = before.claim(&owner("a", 0)).await;
+    assert!(matches!(refused, Err(BusError::Foreign(_))), "{refused:?}");
+    after.claim(&owner("a", 5)).await.unwrap();
+    for bus in [before, after] {
+        bus.close().await;
+    }
 }

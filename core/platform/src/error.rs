@@ -141,6 +141,11 @@ impl PlatformError {
         }
     }
 
+    /// Returns whether no call of the bot can succeed for now, whomever it is about.
+    pub const fn stops_bot(&self) -> bool {
+        self.not_now().is_some() || matches!(self, Self::Unauthorized | Self::UnknownBot { .. })
+    }
+
     /// Returns whether the platform is away: whoever calls next will fail, too.
     pub const fn is_outage(&self) -> bool {
         self.is_trouble() || matches!(self, Self::Unavailable { .. })
@@ -194,5 +199,12 @@ mod tests {
         let later: Vec<_> =
             all().iter().filter(|e| e.not_now().is_some()).map(PlatformError::code).collect();
         assert_eq!(later, ["rate_limited", "unavailable"]);
+    }
+
+    #[test]
+    fn a_failure_of_the_whole_bot_is_told_from_that_of_one_call() {
+        let stops: Vec<_> =
+            all().iter().filter(|e| e.stops_bot()).map(PlatformError::code).collect();
+        assert_eq!(stops, ["unauthorized", "rate_limited", "unavailable", "unknown_bot"]);
     }
 }

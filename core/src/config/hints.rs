@@ -1,5 +1,7 @@
 //! Hints for errors: the setting that was probably meant, and the type that a value must have.
 
+use std::fmt::Display;
+
 use toml::Value;
 
 use super::ConfigError;
@@ -10,12 +12,12 @@ use super::redact::{is_secret, redacted};
 const WHOLE_64_BITS: &str = "a whole number from -9223372036854775808 to 9223372036854775807";
 
 /// Returns the known name that was probably meant.
-pub(super) fn nearest<'a>(
-    known: impl Iterator<Item = &'a String>,
+pub(super) fn nearest<'a, T: AsRef<str> + Ord + ?Sized>(
+    known: impl Iterator<Item = &'a T>,
     name: &str,
-) -> Option<&'a String> {
+) -> Option<&'a T> {
     known
-        .map(|known| (strsim::damerau_levenshtein(known, name), known))
+        .map(|known| (strsim::damerau_levenshtein(known.as_ref(), name), known))
         .filter(|(distance, _)| *distance <= 1 + own(name).len() / 4)
         .min()
         .map(|(_, known)| known)
@@ -27,8 +29,14 @@ fn own(name: &str) -> &str {
 }
 
 /// Formats the known name that was probably meant, or nothing.
-pub(super) fn hint(near: Option<&String>) -> String {
+pub(super) fn hint(near: Option<impl Display>) -> String {
     near.map(|known| format!(" (did you mean {known}?)")).unwrap_or_default()
+}
+
+/// Returns ` (did you mean …?)` with the known name that was probably meant by an unknown one, or an
+/// empty text.
+pub fn name_hint(known: &[&str], name: &str) -> String {
+    hint(nearest(known.iter().copied(), name))
 }
 
 /// Returns the error about a value of another type than its default.

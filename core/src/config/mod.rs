@@ -31,6 +31,7 @@ mod webhooks;
 
 pub use disk::{DiskConfig, INGRESS_RESERVE};
 pub use error::ConfigError;
+pub use hints::name_hint;
 pub use http::HttpConfig;
 pub use inspect::{EffectiveSetting, Inspection, SettingValue};
 pub use line::LineConfig;

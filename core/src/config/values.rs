@@ -56,15 +56,18 @@ impl Database {
         // libpq's way to name a Unix socket: postgres:///name?host=/run/postgresql
         let placed = url.host_str().is_some_and(|host| !host.is_empty())
             || url.query_pairs().any(|(name, value)| name == "host" && !value.is_empty());
-        let fits = matches!(url.scheme(), "postgres" | "postgresql") && placed && is_whole(&url);
+        let fits = matches!(url.scheme(), "postgres" | "postgresql")
+            && placed
+            && is_whole(&url)
+            && url.fragment().is_none();
         fits.then(|| Self::Postgres(text.to_owned().into()))
     }
 }
 
 impl BusKind {
     /// Accepted values.
-    const ALLOWED: &str =
-        "\"embedded\", or \"nats://host[,host…]\" (with TLS: \"tls://host[,host…]\")";
+    const ALLOWED: &str = "\"embedded\", or \"nats://host[,host…]\" (with TLS: \"tls://host[,host…]\") \
+                           without options";
 
     fn parse(text: &str) -> Option<Self> {
         if text == "embedded" {
@@ -76,8 +79,7 @@ impl BusKind {
             && servers.split(',').map(str::trim).all(|server| {
                 let server = server.strip_prefix(&own).unwrap_or(server);
                 let host = server.rsplit_once('@').map_or(server, |(_, host)| host);
-                Url::parse(&format!("{own}{host}"))
-                    .is_ok_and(|url| url.host_str().is_some_and(|host| !host.is_empty()))
+                Url::parse(&format!("{own}{host}")).is_ok_and(|url| is_server(&url))
             });
         fits.then(|| Self::Nats(text.to_owned().into()))
     }
@@ -86,7 +88,7 @@ impl BusKind {
 impl BlobsKind {
     /// Accepted values.
     const ALLOWED: &str = "\"\", a folder, or \"s3://bucket/prefix\", with 3 to 63 lower-case letters, \
-                           digits, hyphens and dots in the name of the bucket";
+                           digits, hyphens and dots in the name of the bucket, without options";
 
     fn parse(text: &str) -> Option<Self> {
         if text.is_empty() {
@@ -95,7 +97,9 @@ impl BlobsKind {
         if let Some(rest) = text.strip_prefix("s3://") {
             let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
             let prefix = prefix.trim_matches('/').to_owned();
-            return is_bucket(bucket).then(|| Self::S3 { bucket: bucket.to_owned(), prefix });
+            // Options would become a part of every key.
+            let fits = is_bucket(bucket) && !prefix.contains(['?', '#']);
+            return fits.then(|| Self::S3 { bucket: bucket.to_owned(), prefix });
         }
         // With one slash it would be a folder of that name, where nobody looks for it.
         let is_scheme = text.contains("://") || text.starts_with("s3:");
@@ -127,6 +131,14 @@ macro_rules! try_from_text {
     };
 }
 try_from_text!(Database, BusKind, BlobsKind);
+
+/// Returns whether an address names a server and nothing else, which the client of NATS would ignore.
+fn is_server(url: &Url) -> bool {
+    url.host_str().is_some_and(|host| !host.is_empty())
+        && matches!(url.path(), "" | "/")
+        && url.query().is_none()
+        && url.fragment().is_none()
+}
 
 /// Checks S3's rule for bucket names; it also keeps credentials from passing for one.
 fn is_bucket(name: &str) -> bool {

@@ -46,6 +46,9 @@ const NEXT: &str = "
 const RESTORED: &str = "restored";
 const LEAVE: &str = "
     UPDATE deployment SET bus_identity = $1, bus_last_sequence = 0, bus_handled_until = $2";
+const RESTORED_AT: &str = "
+    UPDATE deployment SET restored_at = CASE WHEN restored_at < $1 THEN $1 ELSE restored_at + 1 END";
+const OWNER: &str = "SELECT store_id, restored_at FROM deployment";
 const ALIVE: &str = "SELECT MIN(alive_at) FROM heartbeat";
 const FORGET_ALIVE: &str = "DELETE FROM heartbeat";
 
@@ -68,12 +71,12 @@ impl ProcessStore<'_> {
     /// Prepares a restored database for what came since the copy was made, which is lost: once a
     /// service runs on it, coverage shows an outage, however short it is, from the time before
     /// which every event was stored. It takes the place of the outage of a service that did not
-    /// run.
+    /// run. Buses are this database's from now on, and no longer that of which it is a copy.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     #[boxed]
-    pub async fn leave_lost_events(&self) -> Result<(), StoreError> {
+    pub async fn leave_lost_events(&self, now: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.store.db.begin().await?;
         let (_, _, handled): Row = tx.fetch_one(query_as(RECORDED)).await?;
         let (alive,): (Option<i64>,) = tx.fetch_one(query_as(ALIVE)).await?;
@@ -82,7 +85,18 @@ impl ProcessStore<'_> {
             tx.execute(query(LEAVE).bind(RESTORED).bind(until)).await?;
             tx.execute(query(FORGET_ALIVE)).await?;
         }
+        tx.execute(query(RESTORED_AT).bind(now.millis())).await?;
         tx.commit().await
+    }
+
+    /// Returns the id of this database, which copies share, and the time of its last restoration in
+    /// milliseconds since 1970, 0 if there was none: together they name the owner of a bus.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn bus_owner(&self) -> Result<(String, i64), StoreError> {
+        Ok(self.store.db.fetch_one(query_as(OWNER)).await?)
     }
 
     /// Replaces the state of the bus; false, and nothing is changed, if it is not `known` any more,

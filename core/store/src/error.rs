@@ -32,6 +32,10 @@ pub enum StoreError {
         "the database address is not a valid postgres:// URL, or has an option of unknown value"
     )]
     BadUrl,
+    /// The URL of the database has an option that would be ignored. Holds a description without its
+    /// value, which may be a password.
+    #[error("the database address has an unknown option: {0}")]
+    UnknownOption(String),
     /// A stored value has a form that this version does not write.
     #[error("unexpected value in {table}.{column} of {row}")]
     Corrupt {
@@ -62,6 +66,7 @@ impl StoreError {
             | Self::Newer { .. }
             | Self::Damaged(_)
             | Self::BadUrl
+            | Self::UnknownOption(_)
             | Self::Corrupt { .. }
             | Self::ClaimLost => DatabaseFault::Unknown,
         }

@@ -1,6 +1,7 @@
 //! Leases of periodic jobs that run in one process of the deployment at a time.
 //!
-//! Times are the database's own, for the clocks of several machines differ.
+//! Times are the database's own, for the clocks of several machines differ. A lease that ends later
+//! than twice its time from now is none: the clock was set back since.
 
 use async_recursion::async_recursion as boxed;
 
@@ -17,11 +18,12 @@ const CLAIM: Sql = at_now!(
     " AS now) n WHERE TRUE
      ON CONFLICT (name) DO UPDATE SET process_id = excluded.process_id, until = excluded.until
      WHERE job_leases.process_id = excluded.process_id
-        OR job_leases.until <= excluded.until - $3"
+        OR job_leases.until <= excluded.until - $3
+        OR job_leases.until > excluded.until + $3"
 );
 const TAKE_OVER: Sql = at_now!(
     "UPDATE job_leases SET process_id = $2, until = n.now + $3 FROM (SELECT ",
-    " AS now) n WHERE name = $1 AND until <= n.now"
+    " AS now) n WHERE name = $1 AND (until <= n.now OR until > n.now + $3 + $3)"
 );
 const RELEASE: &str = "DELETE FROM job_leases WHERE name = $1 AND process_id = $2";
 

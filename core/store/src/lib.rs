@@ -12,6 +12,7 @@
 
 mod activity;
 mod activity_log;
+mod address_options;
 mod arrays;
 mod assistant;
 mod availability;
@@ -46,6 +47,7 @@ mod job_leases;
 mod key_usage;
 mod keys;
 mod ledger;
+mod log_end;
 mod logged_changes;
 mod logins;
 mod media;
@@ -66,6 +68,7 @@ mod opt_outs;
 mod outbox;
 mod outbox_kind;
 mod outbox_log;
+mod outbox_purge;
 mod overview;
 mod own_data;
 mod ownership;
@@ -216,7 +219,7 @@ impl Store {
     /// same database; those that are open keep theirs. Does nothing for SQLite.
     ///
     /// # Errors
-    /// [`StoreError::BadUrl`].
+    /// [`StoreError::BadUrl`], or [`StoreError::UnknownOption`].
     pub fn replace_credentials(&self, database: &Database) -> Result<(), StoreError> {
         match database {
             Database::Sqlite => Ok(()),

@@ -12,7 +12,7 @@ use super::channels::channel_keys;
 use super::members::UserKey;
 use super::{ChannelStore, MemberStore, StoreError};
 use crate::presence_sql::takes_part;
-use crate::query::query_as;
+use crate::query::{Query, query_as};
 
 /// Channel with what it is called by and read in.
 #[derive(Clone, Debug)]
@@ -43,15 +43,56 @@ const NAMES_OF_USER: &str = concat!(
      ORDER BY c.channel_id LIMIT $2"
 );
 
+/// Builds the statement of the people of channels with their names: those of `members` and those of
+/// `imported_senders`, each with a condition on the row `p`.
+macro_rules! names {
+    ($of_members:expr, $of_imported:expr) => {
+        concat!(
+            "SELECT s.user_id, u.display_name
+             FROM (SELECT p.user_id FROM members p
+                   WHERE TRUE",
+            $of_members,
+            "        AND p.channel_id IN (SELECT value ->> 'c' FROM json_each($1))
+                   UNION
+                   SELECT p.user_id FROM imported_senders p
+                   WHERE TRUE",
+            $of_imported,
+            "        AND p.channel_id IN (SELECT value ->> 'c' FROM json_each($1))) s
+             LEFT JOIN users u ON u.user_id = s.user_id"
+        )
+    };
+}
+
+/// Builds the time of the newest message of the person and channel of the row `$p`: one lookup of the
+/// index by sender.
+macro_rules! last_sent {
+    ($p:literal) => {
+        concat!(
+            "(SELECT MAX(m.sent_at) FROM messages m
+              WHERE m.channel_id = ",
+            $p,
+            ".channel_id AND m.sender_id = ",
+            $p,
+            ".user_id AND m.sent_at IS NOT NULL)"
+        )
+    };
+}
+
+/// Builds the condition that the person of the row `p` has a message that was sent at or after `$2`.
+macro_rules! wrote_since {
+    () => {
+        concat!(" AND ", last_sent!("p"), " >= $2 ")
+    };
+}
+
 /// Members, and people whose messages were imported.
-const NAMES: &str = "
-    SELECT s.user_id, u.display_name
-    FROM (SELECT user_id FROM members
-          WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))
-          UNION
-          SELECT user_id FROM imported_senders
-          WHERE channel_id IN (SELECT value ->> 'c' FROM json_each($1))) s
-    LEFT JOIN users u ON u.user_id = s.user_id";
+const NAMES: &str = names!(" ", " ");
+
+/// Members, and people whose messages were imported, some of them sent at or after a time.
+const NAMES_SINCE: &str = names!(" ", wrote_since!());
+
+/// Members and people whose messages were imported, if some of theirs were sent at or after a time.
+const AUTHORS: &str = names!(wrote_since!(), wrote_since!());
 
 /// People whose messages were imported and who were never seen in a channel.
 const IMPORTED_ONLY: &str = "
@@ -86,21 +127,20 @@ const BOTS: &str = "
              AND m.sent_at IS NOT NULL
            LIMIT 1)";
 
-/// Newest messages of people in channels. Each person and channel is one lookup of the index by
-/// sender.
-const LAST_MESSAGES: &str = "
-    SELECT s.user_id,
-           MAX((SELECT MAX(m.sent_at) FROM messages m
-                WHERE m.channel_id = s.channel_id AND m.sender_id = s.user_id
-                  AND m.sent_at IS NOT NULL))
-    FROM (SELECT channel_id, user_id FROM members
-          WHERE user_id IN (SELECT value ->> 'u' FROM json_each($2))
-            AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))
-          UNION
-          SELECT channel_id, user_id FROM imported_senders
-          WHERE user_id IN (SELECT value ->> 'u' FROM json_each($2))
-            AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))) s
-    GROUP BY s.user_id";
+/// Newest messages of people in channels.
+const LAST_MESSAGES: &str = concat!(
+    "SELECT s.user_id, MAX(",
+    last_sent!("s"),
+    ")
+     FROM (SELECT channel_id, user_id FROM members
+           WHERE user_id IN (SELECT value ->> 'u' FROM json_each($2))
+             AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))
+           UNION
+           SELECT channel_id, user_id FROM imported_senders
+           WHERE user_id IN (SELECT value ->> 'u' FROM json_each($2))
+             AND channel_id IN (SELECT value ->> 'c' FROM json_each($1))) s
+     GROUP BY s.user_id"
+);
 
 impl ChannelStore<'_> {
     /// Returns the names of the channels visible to a user, by id, at most `limit`; only those of
@@ -138,7 +178,39 @@ impl MemberStore<'_> {
         &self,
         channels: &[ChannelId],
     ) -> Result<Vec<(UserId, Option<String>)>, StoreError> {
-        self.named(NAMES, channels).await
+        let channels = channel_keys(channels)?;
+        self.named(query_as(NAMES).bind(&channels)).await
+    }
+
+    /// Returns the people who are or were in these channels, and those of whom messages were imported
+    /// that were sent at or after a time, with their names if known.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn names_since(
+        &self,
+        channels: &[ChannelId],
+        since: Timestamp,
+    ) -> Result<Vec<(UserId, Option<String>)>, StoreError> {
+        let channels = channel_keys(channels)?;
+        self.named(query_as(NAMES_SINCE).bind(&channels).bind(since.millis())).await
+    }
+
+    /// Returns the people with a stored message in these channels that was sent at or after a time,
+    /// or at any, with their names if known.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn authors_in(
+        &self,
+        channels: &[ChannelId],
+        since: Option<Timestamp>,
+    ) -> Result<Vec<(UserId, Option<String>)>, StoreError> {
+        let channels = channel_keys(channels)?;
+        let since = since.map_or(i64::MIN, Timestamp::millis);
+        self.named(query_as(AUTHORS).bind(&channels).bind(since)).await
     }
 
     /// Returns the number of people whose messages were imported into a channel and who are none of
@@ -162,18 +234,16 @@ impl MemberStore<'_> {
         &self,
         channels: &[ChannelId],
     ) -> Result<Vec<(UserId, Option<String>)>, StoreError> {
-        self.named(BOTS, channels).await
+        let channels = channel_keys(channels)?;
+        self.named(query_as(BOTS).bind(&channels)).await
     }
 
-    /// Returns the ids and names that a statement finds in these channels.
+    /// Returns the ids and names that a statement finds.
     async fn named(
         &self,
-        sql: &'static str,
-        channels: &[ChannelId],
+        statement: Query<'_, (String, Option<String>)>,
     ) -> Result<Vec<(UserId, Option<String>)>, StoreError> {
-        let channels = channel_keys(channels)?;
-        let rows: Vec<(String, Option<String>)> =
-            self.store.db.fetch_all(query_as(sql).bind(&channels)).await?;
+        let rows = self.store.db.fetch_all(statement).await?;
         Ok(rows.into_iter().map(|(id, name)| (UserId::new(id), name)).collect())
     }
 
@@ -211,6 +281,16 @@ mod tests {
         assert!(steps.contains("messages_by_sender (channel_id=? AND sender_id=?"), "{steps}");
         assert!(!steps.contains("SCAN members"), "{steps}");
         assert!(!steps.contains("SCAN imported_senders"), "{steps}");
+    }
+
+    #[tokio::test]
+    async fn authors_are_looked_up_by_the_index_of_senders() {
+        for (sql, lookups) in [(NAMES, 0), (NAMES_SINCE, 1), (AUTHORS, 2)] {
+            let steps = plan(sql).await.join("\n");
+            let lookup = "messages_by_sender (channel_id=? AND sender_id=?";
+            assert_eq!(steps.matches(lookup).count(), lookups, "{steps}");
+            assert!(!steps.contains("SCAN m") && !steps.contains("SCAN p"), "{steps}");
+        }
     }
 
     #[tokio::test]

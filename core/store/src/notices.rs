@@ -112,7 +112,7 @@ const PENDING: &str = concat!(
      FROM usage_notices n
      JOIN users u ON u.user_id = n.user_id",
     join_direct_chat!("n.user_id"),
-    "WHERE n.notified_at IS NULL
+    "WHERE n.notified_at IS NULL AND n.notice_id > $3
        AND n.notice_id = (SELECT MAX(m.notice_id) FROM usage_notices m WHERE m.user_id = n.user_id)
      ORDER BY n.notice_id LIMIT $1"
 );
@@ -127,17 +127,22 @@ const WANT: &str = "UPDATE users SET notify_usage = $2 WHERE user_id = $1";
 const WANTS: &str = "SELECT notify_usage FROM users WHERE user_id = $1";
 
 impl AccountStore<'_> {
-    /// Returns the latest unnotified crossing of each user, oldest first, at most `limit`.
+    /// Returns the latest unnotified crossing of each user, oldest first, after the notice with the
+    /// number `after`, at most `limit`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     #[boxed]
-    pub async fn pending_usage_notices(&self, limit: u32) -> Result<Vec<UsageNotice>, StoreError> {
-        let rows: Vec<NoticeRow> = self
-            .store
-            .db
-            .fetch_all(query_as(PENDING).bind(i64::from(limit)).bind(NoticeOutcome::Sent.name()))
-            .await?;
+    pub async fn pending_usage_notices(
+        &self,
+        after: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<UsageNotice>, StoreError> {
+        let pending = query_as(PENDING)
+            .bind(i64::from(limit))
+            .bind(NoticeOutcome::Sent.name())
+            .bind(after.unwrap_or(i64::MIN));
+        let rows: Vec<NoticeRow> = self.store.db.fetch_all(pending).await?;
         rows.into_iter().map(UsageNotice::try_from).collect()
     }
 
@@ -220,5 +225,17 @@ impl TryFrom<NoticeRow> for UsageNotice {
             chat: direct_chat(row.bot, row.channel_id),
             user: row.user_id.into(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+
+    #[tokio::test]
+    async fn pending_notices_are_found_among_many_that_are_settled() {
+        let steps = plan(PENDING).await.join("\n");
+        assert!(steps.contains("usage_notices_pending (notice_id>?)"), "{steps}");
     }
 }

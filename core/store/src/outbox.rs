@@ -14,13 +14,11 @@ use super::db::Sql;
 use super::outbox_kind::OutboxEventKind;
 use super::unstored::UnstoredMessage;
 use super::{OutboxStore, StoreError, parsed};
-use crate::query::{query, query_as};
+use crate::query::query_as;
 
 /// Maximum number of rows examined in one read: bounds the work for a caller with quiet channels
 /// among many busy ones.
 const WINDOW: i64 = 20_000;
-/// Batch size for the deletion of old rows.
-const SWEEP: i64 = 5_000;
 
 /// Outbox event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,24 +128,6 @@ const ROWS: Sql = Sql {
     ),
 };
 
-/// The oldest rows first; nothing behind a young one is examined.
-const PURGE: Sql = Sql {
-    sqlite: "DELETE FROM outbox_events WHERE seq IN (
-                 SELECT seq FROM (SELECT seq, logged_at FROM outbox_events ORDER BY seq LIMIT $2) o
-                 WHERE logged_at < $1)
-             RETURNING CAST(0 AS BIGINT), seq",
-    postgres: "DELETE FROM outbox_events WHERE (tx, seq) IN (
-                   SELECT tx, seq FROM
-                       (SELECT tx, seq, logged_at FROM outbox_events ORDER BY tx, seq LIMIT $2) o
-                   WHERE logged_at < $1)
-               RETURNING tx, seq",
-};
-
-/// A reader before this position has missed events.
-const PURGED: &str = "
-    UPDATE deployment SET purged_tx = $1, purged_seq = $2
-    WHERE purged_tx < $1 OR (purged_tx = $1 AND purged_seq < $2)";
-
 #[derive(Debug, sqlx_macros::FromRow)]
 struct Row {
     tx: i64,
@@ -229,22 +209,6 @@ impl OutboxStore<'_> {
             return Ok((after.at, window.end));
         };
         Ok((begin, self.log_window(begin.into(), WINDOW).await?.end))
-    }
-
-    /// Deletes a batch of the events logged before `before`. Returns their number.
-    ///
-    /// # Errors
-    /// Returns an error when the database fails.
-    #[boxed]
-    pub async fn purge_outbox_events(&self, before: Timestamp) -> Result<u64, StoreError> {
-        let mut tx = self.store.db.begin_bulk().await?;
-        let gone: Vec<(i64, i64)> =
-            tx.fetch_all(query_as(PURGE).bind(before.millis()).bind(SWEEP)).await?;
-        if let Some((last_tx, last_seq)) = gone.iter().max() {
-            tx.execute(query(PURGED).bind(last_tx).bind(last_seq)).await?;
-        }
-        tx.commit().await?;
-        Ok(gone.len() as u64)
     }
 }
 

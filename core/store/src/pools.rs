@@ -16,6 +16,7 @@ use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 use tokio::sync::Semaphore;
 
 use super::StoreError;
+use super::address_options::check_options;
 use super::availability::{Watch, why_not};
 use super::db::{Db, Pools};
 use super::read_pool::ReadPool;
@@ -64,15 +65,19 @@ const SESSION: &str = "SET jit = off; SET max_parallel_workers_per_gather = 0; \
 
 /// Returns the options of connections to a PostgreSQL server.
 pub(super) fn server_options(url: &SecretString) -> Result<PgConnectOptions, StoreError> {
-    let options = PgConnectOptions::from_str(url.expose_secret());
-    let options = options.map_err(|_| StoreError::BadUrl)?;
-    Ok(options.application_name("chatkeep").disable_statement_logging())
+    let address = url.expose_secret();
+    check_options(address)?;
+    let options = PgConnectOptions::from_str(address).map_err(|_| StoreError::BadUrl)?;
+    let is_named = options.get_application_name().is_some();
+    let options = if is_named { options } else { options.application_name("chatkeep") };
+    Ok(options.disable_statement_logging())
 }
 
 /// Checks the address of a database without connecting to it.
 ///
 /// # Errors
-/// Returns an error if it cannot be parsed, or an option has an unknown value, such as `sslmode`.
+/// Returns an error if it cannot be parsed, has an unknown option, or one of unknown value, such as
+/// `sslmode`.
 pub fn check_address(database: &Database) -> Result<(), StoreError> {
     match database {
         Database::Sqlite => Ok(()),

@@ -293,7 +293,8 @@ impl TryFrom<Row> for ProcessRecord {
             process: NewProcess { id, host, pid, version, roles, stages, shared, settings },
             search,
             started_at: Timestamp::from_millis(started_at),
-            silent_for: Duration::from_millis(u64::try_from(age).unwrap_or_default()),
+            // A heartbeat far in the future is one of before the clock was set back.
+            silent_for: Duration::from_millis(age.unsigned_abs()),
         })
     }
 }

@@ -24,7 +24,9 @@ const ADOPT: &str = "
     UPDATE outbox_events SET tx = 0
     WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
 
-/// The webhook fan-out and the saved searches keep their progress in the adopted rows.
+/// The webhook fan-out and the saved searches keep their progress in the adopted rows. Snapshots of
+/// webhooks may stay: they are asked about events up to a sequence number alone, and what is logged
+/// from now on has greater ones.
 const ADOPT_READERS: [&str; 3] = [
     "UPDATE webhook_outbox_position SET tx = 0
      WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint",

@@ -3,11 +3,14 @@
 //! A row is written in the transaction that changes `users.used_bytes`, so the newest row of a user
 //! has the present value, and a day without a row has the value of the day before.
 
+use std::collections::BTreeSet;
+
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::UserId;
 use chatkeep_core::time::Timestamp;
 
 use super::db::Tx;
+use super::members::UserKey;
 use super::{AccountStore, StoreError};
 use crate::query::{query, query_as};
 
@@ -37,6 +40,8 @@ const PURGE: &str = "
           AND EXISTS (SELECT 1 FROM usage_days n
                       WHERE n.user_id = o.user_id AND n.day > o.day AND n.day <= $1)
         ORDER BY o.day LIMIT $2)";
+
+const DELETE_LATER: &str = "DELETE FROM usage_days WHERE day > $1 RETURNING user_id";
 
 /// Usage at the end of a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,4 +86,18 @@ pub(super) async fn save_usage(tx: &mut Tx, users: &str, now: Timestamp) -> Resu
     let day = now.utc_day().millis();
     tx.execute(query(SAVE).bind(users).bind(day)).await?;
     Ok(())
+}
+
+/// Deletes the days after `beyond`, which a clock that was ahead wrote, and records the present usage
+/// of their users. Returns their number.
+pub(super) async fn reset_later_days(
+    tx: &mut Tx,
+    beyond: Timestamp,
+    now: Timestamp,
+) -> Result<u64, StoreError> {
+    let later: Vec<(String,)> = tx.fetch_all(query_as(DELETE_LATER).bind(beyond.millis())).await?;
+    let users: BTreeSet<&str> = later.iter().map(|(user,)| user.as_str()).collect();
+    let keys: Vec<_> = users.into_iter().map(|u| UserKey { u }).collect();
+    save_usage(tx, &serde_json::to_string(&keys)?, now).await?;
+    Ok(later.len() as u64)
 }

@@ -268,6 +268,39 @@ mod tests {
     }
 
     #[test]
+    fn another_number_beside_the_same_one_is_another_thing() {
+        let semantic = Mode::Semantic(SemanticSpace::built_in());
+        for mode in [&Mode::Fuzzy, &semantic] {
+            for (one, other) in [
+                ("5月5日活動", "5月6日活動"),
+                ("5月5日活動", "6月5日活動"),
+                ("10號10點集合", "10號9點集合"),
+                ("3年3班功課", "3年4班功課"),
+                ("3年4班功課", "4年3班功課"),
+                ("bus 10 at 10", "bus 12 at 10"),
+                ("四年級", "三年級"),
+                ("五月五日活動", "五月六日活動"),
+                ("三班功課", "十三班功課"),
+                ("ชั้น ๔", "ชั้น ๓"),
+                ("甲班功課", "乙班功課"),
+                ("plan Б", "plan В"),
+            ] {
+                for (word, message) in [(one, other), (other, one)] {
+                    assert_eq!(of_words(mode, &[word], message), None, "{word} {message} {mode:?}");
+                    assert_eq!(of_words(mode, &[word], word), Some(0), "{word} {mode:?}");
+                    let asked = of_words(mode, &[one, other], &format!("{word}?"));
+                    assert_eq!(asked, Some(usize::from(word == other)), "{word} {mode:?}");
+                }
+            }
+            assert_eq!(of_words(mode, &["5月5日活動", "5月6日活動"], "5月7日活動"), None);
+        }
+        for (word, message) in [("5月5日活動", "5月5日的活動"), ("甲班的功課", "甲班功課")]
+        {
+            assert_eq!(of_words(&Mode::Fuzzy, &[word], message), Some(0), "{message}");
+        }
+    }
+
+    #[test]
     fn votes_and_counts_ask_for_nothing() {
         let words = ["A棟電梯", "1樓大廳", "3年級家長會", "10月班費", "7-11", "pitch 2", "plan b"];
         for message in ["+1", "1", "我+1", "3", "我3個", "B", "B餐", "10", "+10", "7", "+2", "3月"]

@@ -131,10 +131,12 @@ impl FuzzyMatcher {
         };
         let mut best = None;
         let mut sum = 0.0;
+        let mut all_of_another = !self.phrases.of_rule(rule).is_empty();
         for phrase in self.phrases.of_rule(rule) {
             if self.phrases.is_of_another(&message.identifiers, phrase) {
                 continue;
             }
+            all_of_another = false;
             let norm = self.phrases.norm(phrase);
             let telling = |members| self.phrases.shared(members, phrase) / (norm * norm);
             if message.named.as_ref().is_some_and(|named| telling(named) < LEAST_NAMED) {
@@ -151,6 +153,8 @@ impl FuzzyMatcher {
         if best.is_some() {
             evidence.centroid = sum / self.phrases.centroid_norm(rule);
         }
+        // `三班` is written inside of `十三班`.
+        evidence.contained &= !all_of_another;
         (evidence, best)
     }
 }

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
+use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::clusters::{Cluster, Paired, clusters};
+use super::excerpt::ExcerptSource;
 use super::join::Joined;
 use super::query::Query;
 use super::units::units;
@@ -89,21 +90,21 @@ impl Highlighter {
     }
 
     /// Returns an excerpt of `text` of at most `max` characters (and the ellipses): the first match,
-    /// a little of the text before it, and the text after it. What people see as one character is
-    /// shown whole or not at all, unless it is longer than the excerpt.
+    /// a little of the text before it, and the text after it. It begins and ends between words where
+    /// that is possible nearby. Numbers, and what people see as one character, are shown whole or not
+    /// at all, unless they are longer than the excerpt, or a number than [`LONGEST_NUMBER`].
+    ///
+    /// [`LONGEST_NUMBER`]: crate::cut::LONGEST_NUMBER
     pub fn snippet(&self, text: &str, max: usize) -> Snippet {
         let highlights = self.highlight(text);
-        let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
-        let len = places.len();
-        if len <= max {
+        let source = ExcerptSource::new(text);
+        if source.length() <= max {
             return Snippet { text: text.to_owned(), highlights };
         }
-        let first = highlights.first().map_or(0, |range| range.start);
-        let part = excerpt(text, &places, first, max);
-        let byte = |at: usize| places.get(at).copied().unwrap_or(text.len());
+        let part = source.around(highlights.first().unwrap_or(&(0..0)), max);
         let before = if part.start > 0 { "…" } else { "" };
-        let after = if part.end < len { "…" } else { "" };
-        let shown = &text[byte(part.start)..byte(part.end)];
+        let after = if part.end < source.length() { "…" } else { "" };
+        let shown = source.part(&part);
         let shift = usize::from(part.start > 0);
         let inside = highlights.into_iter().filter_map(|range| {
             let (from, to) = (range.start.max(part.start), range.end.min(part.end));
@@ -142,24 +143,6 @@ fn widened(text: &str, mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
         range.end = range.end.max(seen.end);
     }
     ranges
-}
-
-/// Returns the characters of an excerpt of at most `max` characters of a longer text, around its
-/// character `first`. The `places` are the bytes of its characters.
-fn excerpt(text: &str, places: &[usize], first: usize, max: usize) -> Range<usize> {
-    let is_edge = |at: &usize| {
-        let byte = places.get(*at).copied().unwrap_or(text.len());
-        // With the whole text at hand there is always an answer.
-        GraphemeCursor::new(byte, text.len(), true).is_boundary(text, 0).unwrap_or(true)
-    };
-    // A quarter before, the rest after; but no less than the text offers.
-    let wanted = first.saturating_sub(max / 4).min(places.len() - max);
-    // What is torn there is left out, unless the match is in it.
-    let start = (wanted..=first).find(is_edge);
-    let start = start.or_else(|| ((first + 1).saturating_sub(max)..wanted).rev().find(is_edge));
-    let start = start.unwrap_or(wanted);
-    let end = (start + max).min(places.len());
-    start..(start + 1..=end).rev().find(is_edge).unwrap_or(end)
 }
 
 /// Needles that do not occur as a whole in a text, by their numbers.

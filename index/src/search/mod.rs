@@ -18,6 +18,7 @@ mod cursor;
 mod directory;
 mod drive;
 mod engine;
+mod excerpt;
 mod extent;
 mod find;
 mod generation;

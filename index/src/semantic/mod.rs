@@ -275,8 +275,9 @@ impl SemanticMatcher {
     /// Returns the memory of the matcher in bytes, the space not counted.
     pub fn size(&self) -> usize {
         let excluded = self.excluded.size() + self.languages.len();
-        let named = self.identifiers.iter().flatten().map(Identifiers::size).sum::<usize>();
-        let excluded = excluded + named + self.identifiers.len() * size_of::<Vec<Identifiers>>();
+        let named = self.identifiers.iter().flatten().map(|one| size_of_val(one) + one.size());
+        let named = named.sum::<usize>() + size_of_val(self.identifiers.as_slice());
+        let excluded = excluded + named;
         self.phrases.size() + self.lexical.size() + self.vectors.size() + excluded
     }
 }

@@ -420,12 +420,12 @@ function restoreForm(sent) {
 
 /**
  * True for the form that was sent: a page has several, told apart by their hidden fields. Only
- * versions may differ, and the id of the form; the version that was sent tells the service whether
- * somebody else changed it.
+ * versions and digests of what it was filled with may differ, and the id of the form; those that were
+ * sent tell the service whether somebody else changed it.
  */
 function isSame(form, { path, fields }) {
   const has = ({ name, value }) => fields.some((field) => field[0] === name && field[1] === value);
-  const hidden = [...form.querySelectorAll('input[type=hidden]')].filter(({ name }) => !['csrf', 'form'].includes(name) && !name.endsWith('version'));
+  const hidden = [...form.querySelectorAll('input[type=hidden]')].filter(({ name }) => !['csrf', 'form', 'seen'].includes(name) && !name.endsWith('version'));
   return posted(form) === path
     && fields.every(([name]) => form.elements.namedItem(name)) && hidden.every(has);
 }

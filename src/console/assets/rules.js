@@ -1,6 +1,11 @@
 // Comfort on top of the pages of rules and texts, which work without it: keywords as chips, rules
 // edited in their row, tables from files, the preview of the welcome.
 
+/** Words between commas and line ends; a comma between two digits is part of a number. */
+const WORDS = /(?:[0-9],(?=[0-9])|[^,，、\n])+/gu;
+/** Word that is being typed, at the end: after a digit, a comma may be part of a number. */
+const LAST_WORD = /(?:[0-9],(?=[0-9]|$)|[^,，、])*$/u;
+
 /** Turns a field with one keyword a line into chips: Enter, comma and 、 add, backspace removes. */
 function chips(field) {
   const { remove, added, removed, hint } = field.dataset;
@@ -62,8 +67,8 @@ function chips(field) {
     return word;
   }
 
-  function add(text, parts) {
-    const fresh = text.split(parts).map((word) => word.trim()).filter(Boolean);
+  function add(parts) {
+    const fresh = parts.map((word) => word.trim()).filter(Boolean);
     entry.value = '';
     if (fresh.length === 0) return;
     field.value = [...new Set([...words(), ...fresh])].join('\n');
@@ -71,20 +76,25 @@ function chips(field) {
     status.textContent = `${added}: ${fresh.join(', ')}`;
   }
 
+  const addTyped = () => add(entry.value.match(WORDS) ?? []);
   entry.addEventListener('keydown', (event) => {
     // Enter also chooses what an input method proposes.
     if (event.isComposing || event.keyCode === 229) return;
     if (event.key === 'Enter') {
       // In an empty entry, too, it would send the form.
       event.preventDefault();
-      add(entry.value, /[,，、\n]/u);
+      addTyped();
     } else if (event.key === 'Backspace' && entry.value === '' && words().length > 0) {
       event.preventDefault();
       entry.value = drop(words().length - 1);
     }
   });
-  const typed = (event) => {
-    if (!event.isComposing && /[,，、]/u.test(entry.value)) add(entry.value, /[,，、]/u);
+  const typed = ({ isComposing }) => {
+    const text = entry.value;
+    const [rest] = text.match(LAST_WORD);
+    if (isComposing || rest === text) return;
+    add(text.slice(0, text.length - rest.length).match(WORDS) ?? []);
+    entry.value = rest.trimStart();
   };
   entry.addEventListener('input', typed);
   entry.addEventListener('compositionend', () => typed({ isComposing: false }));
@@ -92,10 +102,10 @@ function chips(field) {
     const text = event.clipboardData.getData('text');
     if (!/[\r\n\t]/u.test(text)) return;
     event.preventDefault();
-    add(entry.value + text, /[\r\n\t]/u);
+    add((entry.value + text).split(/[\r\n\t]/u));
   });
-  entry.addEventListener('blur', () => add(entry.value, /[,，、]/u));
-  field.form.addEventListener('submit', () => add(entry.value, /[,，、]/u), { capture: true });
+  entry.addEventListener('blur', addTyped);
+  field.form.addEventListener('submit', addTyped, { capture: true });
   list.addEventListener('click', (event) => {
     if (event.target === list) entry.focus();
   });

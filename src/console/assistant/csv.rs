@@ -72,38 +72,43 @@ fn list_cell(texts: &[String]) -> csv::Result<String> {
     Ok(String::from_utf8_lossy(&cell).trim_end_matches('\n').to_owned())
 }
 
+/// Delimiter of texts in a cell: no text that people write has this character.
+const DELIMITER: u8 = b'\x1f';
+
 /// Returns the keywords of a cell, which are on lines of their own or between commas.
 fn list(cell: &str) -> Vec<String> {
-    texts(&with_commas(cell), b',')
+    lines(&delimited(cell))
 }
 
-/// Returns a cell with a comma for each wide one outside of quotation marks.
-fn with_commas(cell: &str) -> String {
-    let (mut is_quoted, mut may_open) = (false, true);
-    let each = cell.chars().map(|c| {
-        let separates = !is_quoted && (WIDE_COMMAS.contains(&c) || matches!(c, ',' | '\n'));
+/// Returns a cell with a delimiter for each comma outside of quotation marks, except between two
+/// digits, where it is part of a number.
+fn delimited(cell: &str) -> String {
+    let (mut is_quoted, mut may_open, mut before) = (false, true, None);
+    let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    let mut out = String::with_capacity(cell.len());
+    let mut rest = cell.chars();
+    while let Some(c) = rest.next() {
+        let in_number = is_digit(before) && is_digit(rest.clone().next());
+        let is_comma = WIDE_COMMAS.contains(&c) || (c == ',' && !in_number);
+        let separates = !is_quoted && (is_comma || c == '\n');
         let toggles = c == '"' && (is_quoted || may_open);
         // A doubled quotation mark opens again what its first one closed.
         may_open = separates || (toggles && is_quoted);
         is_quoted ^= toggles;
-        if separates && c != '\n' { ',' } else { c }
-    });
-    each.collect()
+        out.push(if separates && is_comma { char::from(DELIMITER) } else { c });
+        before = Some(c);
+    }
+    out
 }
 
 /// Returns the texts of a cell, which are on lines of their own.
 fn lines(cell: &str) -> Vec<String> {
-    // No text that people write has this character.
-    texts(cell, b'\x1f')
-}
-
-fn texts(cell: &str, delimiter: u8) -> Vec<String> {
     // A reader drops a byte order mark at the beginning, which here belongs to the text.
     let cell = format!("\n{cell}");
     let mut lines = ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
-        .delimiter(delimiter)
+        .delimiter(DELIMITER)
         .from_reader(cell.as_bytes());
     let words = lines
         .records()
@@ -422,6 +427,9 @@ mod tests {
             ("\"a\"\"，b\"，c", vec!["a\"，b", "c"]),
             ("5\" 管，水", vec!["5\" 管", "水"]),
             ("a, \"b\"\"，c\"\n d ，", vec!["a", "\"b\"\"", "c\"", "d"]),
+            // A comma between two digits is part of a number.
+            ("1,000元，12,a,3、4,", vec!["1,000元", "12", "a", "3", "4"]),
+            ("1, 2,３", vec!["1", "2", "３"]),
         ] {
             assert_eq!(list(cell), keywords, "{cell}");
         }

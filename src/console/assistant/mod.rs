@@ -12,6 +12,7 @@ mod overview;
 mod rule;
 mod rule_form;
 mod rules;
+mod seen;
 mod switch;
 #[cfg(test)]
 mod tests;

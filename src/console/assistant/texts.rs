@@ -24,6 +24,7 @@ use super::super::labels::initial;
 use super::super::visitor::Visitor;
 use super::Section;
 use super::idle::{IdleNotice, notices};
+use super::seen::{SeenValues, state};
 use super::words::now;
 
 /// Name of the group rules in errors.
@@ -35,6 +36,8 @@ const GROUP_RULES: FieldPath = FieldPath::body("/groupRules");
 pub(crate) struct TextsForm {
     version: i64,
     rules_version: i64,
+    /// Values that the form was filled with.
+    seen: SeenValues,
     welcome: Option<String>,
     welcome_text: String,
     rules: Option<String>,
@@ -106,7 +109,7 @@ pub(crate) async fn save(
         return shown(&console, &visitor, &access, form, present, errors).await;
     }
     let group_rules = FieldText { field: GROUP_RULES, text: form.rules_text.clone() };
-    let versions = TextVersions { settings: form.version, group_rules: form.rules_version };
+    let versions = form.versions_for(&present(&console, &access).await?);
     let service = &console.services.assistant;
     match service.change_texts(&access, form.change(), group_rules, versions).await {
         Ok(()) => {
@@ -126,6 +129,7 @@ pub(crate) async fn save(
             let form = TextsForm {
                 version: present.version,
                 rules_version: present.rules_version,
+                seen: present.seen,
                 ..form
             };
             shown(&console, &visitor, &access, form, differing, errors).await
@@ -184,9 +188,10 @@ async fn shown(
 impl TextsForm {
     fn of(version: i64, config: AssistantConfig, rules: VersionedText) -> Self {
         let switch = |on: bool| on.then(|| "yes".to_owned());
-        Self {
+        let form = Self {
             version,
             rules_version: rules.version,
+            seen: SeenValues::default(),
             welcome: switch(config.welcome.enabled),
             welcome_text: config.welcome.message,
             rules: switch(config.rules.enabled),
@@ -196,7 +201,25 @@ impl TextsForm {
             link: switch(config.link.enabled),
             link_words: config.link.trigger_keywords.join("\n"),
             act: String::new(),
-        }
+        };
+        let seen = SeenValues::of(&[
+            ("welcome", state(form.welcome.is_some())),
+            ("welcome_text", &form.welcome_text),
+            ("rules", state(form.rules.is_some())),
+            ("rules_text", &form.rules_text),
+            ("rules_words", &form.rules_words),
+            ("no_match", &form.no_match),
+            ("link", state(form.link.is_some())),
+            ("link_words", &form.link_words),
+        ]);
+        Self { seen, ..form }
+    }
+
+    /// Returns the versions that the form may change: those of the present form if its texts are as
+    /// they were when it was filled, whatever became of other settings.
+    fn versions_for(&self, present: &Self) -> TextVersions {
+        let known = if self.seen == present.seen { present } else { self };
+        TextVersions { settings: known.version, group_rules: known.rules_version }
     }
 
     /// Browsers send line ends as two characters.
@@ -234,26 +257,31 @@ impl TextsForm {
         }
     }
 
-    /// Returns the present values that differ from those of the form.
+    /// Returns the present values that differ from those of the form, and from those that it was
+    /// filled with.
     fn differing(&self, present: &Self, language: Language) -> Present {
-        let state = |given: &Option<String>, present: &Option<String>| {
+        let switch = |name, given: &Option<String>, present: &Option<String>| {
             let key = if present.is_some() { "overview-on" } else { "overview-off" };
-            (given.is_some() != present.is_some()).then(|| now(&language.text(key), language))
+            let differs = given.is_some() != present.is_some();
+            (differs && self.seen.lacks(name, state(present.is_some())))
+                .then(|| now(&language.text(key), language))
         };
-        let text = |given: &str, present: &str| (given != present).then(|| present.to_owned());
-        let list = |given: &str, present: &str| {
-            let (given, present) = (lines(given), lines(present));
-            (given != present).then(|| present.join(" · "))
+        let replaced = |name, given: &str, present: &str| {
+            (given != present && self.seen.lacks(name, present)).then(|| present.to_owned())
+        };
+        let list = |name, given: &str, present: &str| {
+            let differs = lines(given) != lines(present);
+            (differs && self.seen.lacks(name, present)).then(|| lines(present).join(" · "))
         };
         Present {
-            welcome: state(&self.welcome, &present.welcome),
-            welcome_text: text(&self.welcome_text, &present.welcome_text),
-            rules: state(&self.rules, &present.rules),
-            rules_text: text(&self.rules_text, &present.rules_text),
-            rules_words: list(&self.rules_words, &present.rules_words),
-            no_match: text(&self.no_match, &present.no_match),
-            link: state(&self.link, &present.link),
-            link_words: list(&self.link_words, &present.link_words),
+            welcome: switch("welcome", &self.welcome, &present.welcome),
+            welcome_text: replaced("welcome_text", &self.welcome_text, &present.welcome_text),
+            rules: switch("rules", &self.rules, &present.rules),
+            rules_text: replaced("rules_text", &self.rules_text, &present.rules_text),
+            rules_words: list("rules_words", &self.rules_words, &present.rules_words),
+            no_match: replaced("no_match", &self.no_match, &present.no_match),
+            link: switch("link", &self.link, &present.link),
+            link_words: list("link_words", &self.link_words, &present.link_words),
         }
     }
 }

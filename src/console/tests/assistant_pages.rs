@@ -1,10 +1,13 @@
 //! Pages of the assistant: messages that were answered wrongly, drafts in addresses, and imports.
 
 use axum::http::StatusCode;
+use chatkeep_core::assistant::{AssistantConfig, NoMatchScope, QaMode, Strictness};
 use chatkeep_i18n::Language;
 
-use super::{Answer, ConsoleBench, escaped};
+use super::{Answer, ConsoleBench, GROUP, escaped};
 
+const OVERVIEW: &str = "/c/C1/assistant";
+const TEXTS: &str = "/c/C1/assistant/texts";
 const RULES: &str = "/c/C1/assistant/rules";
 
 /// Adds a rule and returns the path of its page.
@@ -144,4 +147,170 @@ async fn a_number_of_days_that_no_choice_has_is_no_fault() {
         let path = format!("/c/C1/assistant/unanswered?days={days}");
         assert_eq!(bench.open(&path, "Uadmin").await.status, status, "{days}");
     }
+}
+
+/// Returns the value of the first hidden field with that name, as its form sends it.
+fn hidden(page: &str, name: &str) -> String {
+    let start = format!("name=\"{name}\" value=\"");
+    let (_, rest) = page.split_once(&start).unwrap_or_else(|| panic!("{name}: {page}"));
+    rest.split('"').next().unwrap().replace("&amp;", "&")
+}
+
+/// Returns the form of the overview as a page fills it, with a mode and a cooldown.
+fn overview<'f>(
+    page: &'f (String, String),
+    mode: &'f str,
+    cooldown: &'f str,
+) -> Vec<(&'static str, &'f str)> {
+    vec![
+        ("version", page.0.as_str()),
+        ("seen", page.1.as_str()),
+        ("enabled", "yes"),
+        ("qa", "yes"),
+        ("mode", mode),
+        ("match", "exact"),
+        ("strictness", "balanced"),
+        ("scope", "always"),
+        ("cooldown", cooldown),
+    ]
+}
+
+/// Opens a page with a form, and returns its version and its digests.
+async fn filled(bench: &ConsoleBench, path: &str) -> (String, String) {
+    let page = opened(bench, path).await.body;
+    (hidden(&page, "version"), hidden(&page, "seen"))
+}
+
+/// Sets the cooldown as somebody else does meanwhile.
+async fn set_cooldown(bench: &ConsoleBench, seconds: u32) {
+    let change = |mut config: AssistantConfig, _| {
+        config.qa.cooldown_seconds = seconds;
+        Ok::<_, ()>(config)
+    };
+    let (store, now) = (bench.db.assistant(), bench.console.clock.now());
+    let changed = store.change_assistant_config(&GROUP.into(), &"Uowner".into(), now, change).await;
+    changed.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_change_on_another_page_is_in_nobodys_way() {
+    let bench = ConsoleBench::new().await;
+    let page = filled(&bench, OVERVIEW).await;
+    let texts = filled(&bench, TEXTS).await;
+    let welcome = [("version", texts.0.as_str()), ("seen", &texts.1), ("welcome_text", "Hi")];
+    let to_texts = "/c/C1/assistant/texts?done=saved";
+    bench.post(TEXTS, "Uadmin", &welcome).await.leads_to(to_texts);
+    // The page of before has another version, and all of its fields are as they were.
+    let form = overview(&page, "fuzzy", "0");
+    bench.post(OVERVIEW, "Uadmin", &form).await.leads_to("/c/C1/assistant?done=saved");
+    let texts = filled(&bench, TEXTS).await;
+    set_cooldown(&bench, 60).await;
+    let welcome = [("version", texts.0.as_str()), ("seen", &texts.1), ("welcome_text", "Hello")];
+    bench.post(TEXTS, "Uadmin", &welcome).await.leads_to(to_texts);
+    let config = bench.db.assistant().assistant_config(&GROUP.into()).await.unwrap();
+    assert_eq!((config.qa.mode, config.qa.cooldown_seconds), (QaMode::Fuzzy, 60));
+    assert_eq!(config.welcome.message, "Hello");
+    // The same texts of an earlier page are out of date, and only what others changed is told.
+    let again = [
+        ("version", texts.0.as_str()),
+        ("seen", &texts.1),
+        ("welcome_text", "Hey"),
+        ("no_match", "Sorry?"),
+    ];
+    let stale = bench.post(TEXTS, "Uadmin", &again).await;
+    stale.says(StatusCode::UNPROCESSABLE_ENTITY, &Language::English.text("form-stale"));
+    assert_eq!(stale.body.matches("Saved now:").count(), 1, "{}", stale.body);
+}
+
+#[tokio::test]
+async fn of_a_form_that_is_out_of_date_only_what_others_changed_is_told() {
+    let bench = ConsoleBench::new().await;
+    let page = filled(&bench, OVERVIEW).await;
+    set_cooldown(&bench, 300).await;
+    let stale = bench.post(OVERVIEW, "Uadmin", &overview(&page, "fuzzy", "0")).await;
+    stale.says(StatusCode::UNPROCESSABLE_ENTITY, &Language::English.text("form-stale"));
+    assert_eq!(stale.body.matches("class=\"now\"").count(), 1, "{}", stale.body);
+    assert!(stale.body.contains("Now: 5 minutes"), "{}", stale.body);
+    // The next attempt is against what is shown.
+    let shown = (hidden(&stale.body, "version"), hidden(&stale.body, "seen"));
+    let form = overview(&shown, "fuzzy", "0");
+    bench.post(OVERVIEW, "Uadmin", &form).await.leads_to("/c/C1/assistant?done=saved");
+}
+
+/// Opens a comparison when it is finished.
+async fn compared(bench: &ConsoleBench, path: &str) -> String {
+    for _ in 0..100 {
+        let page = opened(bench, path).await.body;
+        if !page.contains("http-equiv=\"refresh\"") {
+            return page;
+        }
+    }
+    panic!("it never ends");
+}
+
+/// Returns the first address of a page's links that begins so.
+fn link(page: &str, start: &str) -> String {
+    let links = page.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
+    let mut links = links.filter(|link| link.starts_with(start));
+    links.next().unwrap_or_else(|| panic!("{start}: {page}")).replace("&amp;", "&")
+}
+
+#[tokio::test]
+async fn a_switch_saves_all_of_the_form_that_it_was_compared_from() {
+    let bench = ConsoleBench::new().await;
+    let switch = "/c/C1/assistant/switch";
+    let page = filled(&bench, OVERVIEW).await;
+    let mut form = overview(&page, "fuzzy", "300");
+    form.extend([("welcome", "yes"), ("do", "compare")]);
+    let compare = bench.post(OVERVIEW, "Uadmin", &form).await;
+    assert_eq!(compare.status, StatusCode::SEE_OTHER, "{}", compare.body);
+    let result = compared(&bench, compare.location()).await;
+    let config = async || bench.db.assistant().assistant_config(&GROUP.into()).await.unwrap();
+    assert!(!config().await.welcome.enabled, "looking saves nothing");
+    // The way back leads to the form as it was left.
+    assert!(!result.contains(&Language::English.text("switch-stay")), "{result}");
+    let edit = link(&result, &format!("{OVERVIEW}?draft="));
+    let back = opened(&bench, &edit).await.body;
+    for chosen in [
+        "name=\"welcome\" value=\"yes\" checked",
+        "name=\"mode\" value=\"fuzzy\" checked",
+        "value=\"300\" selected",
+    ] {
+        assert!(back.contains(chosen), "{chosen}: {back}");
+    }
+    assert_eq!((hidden(&back, "version"), hidden(&back, "seen")), page);
+    assert!(!back.contains("class=\"now\""), "nobody else changed anything: {back}");
+    let overview = hidden(&result, "overview");
+    let form = [
+        ("version", page.0.as_str()),
+        ("mode", "fuzzy"),
+        ("match", "exact"),
+        ("strictness", "eager"),
+        ("overview", &overview),
+    ];
+    bench.post(switch, "Uadmin", &form).await.leads_to("/c/C1/assistant?done=saved");
+    let saved = config().await;
+    assert!(saved.welcome.enabled && saved.qa.enabled && !saved.rules.enabled);
+    assert_eq!((saved.qa.mode, saved.qa.strictness), (QaMode::Fuzzy, Strictness::Eager));
+    assert_eq!((saved.qa.cooldown_seconds, saved.qa.no_match_scope), (300, NoMatchScope::Always));
+    // Whoever is too late sees the form, and what is there now.
+    set_cooldown(&bench, 60).await;
+    let stale = bench.post(switch, "Uadmin", &form).await;
+    stale.says(StatusCode::UNPROCESSABLE_ENTITY, &Language::English.text("form-stale"));
+    assert!(stale.body.contains("Now: 1 minute"), "{}", stale.body);
+    assert!(stale.body.contains(&format!("action=\"{OVERVIEW}\"")), "{}", stale.body);
+    assert_eq!(config().await.qa.cooldown_seconds, 60, "nothing is overwritten");
+}
+
+#[tokio::test]
+async fn a_form_whose_comparison_is_empty_is_led_back_to() {
+    let bench = ConsoleBench::new().await;
+    let page = filled(&bench, OVERVIEW).await;
+    let mut form = overview(&page, "keyword", "900");
+    form.push(("do", "compare"));
+    let compare = bench.post(OVERVIEW, "Uadmin", &form).await;
+    let result = compared(&bench, compare.location()).await;
+    assert!(!result.contains("name=\"version\""), "nothing to switch to: {result}");
+    let back = opened(&bench, &link(&result, &format!("{OVERVIEW}?draft="))).await.body;
+    assert!(back.contains("value=\"900\" selected"), "{back}");
 }

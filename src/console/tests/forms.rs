@@ -1,6 +1,8 @@
 //! Forms: which ones are taken, and what is said about the others, at the edges of both.
 
 use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode, header};
@@ -51,6 +53,34 @@ fn each_defect_has_a_sentence_of_its_own_with_its_limit() {
             assert!(sentence.contains(told), "{defect:?}: {sentence}");
         }
     }
+}
+
+/// Returns the templates in a folder and in those in it.
+fn templates(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { templates(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn browsers_fill_in_no_form_that_has_a_version() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
+    let mut found = 0;
+    for path in templates(&folder) {
+        let template = fs::read_to_string(&path).unwrap();
+        for form in template.split("<form ").skip(1) {
+            let form = form.split("</form>").next().unwrap();
+            let is_versioned =
+                form.contains("version\" value=") || form.contains("\"seen\" value=");
+            let is_typed = ["type=\"checkbox\"", " rows=", "<select"]
+                .iter()
+                .any(|control| form.contains(control));
+            if is_versioned && is_typed {
+                assert!(form.contains("call forms::versioned()"), "{}: {form}", path.display());
+                found += 1;
+            }
+        }
+    }
+    assert_eq!(found, 4, "overview, texts, a rule, a webhook");
 }
 
 fn invalid(field: FieldPath) -> ServiceError {

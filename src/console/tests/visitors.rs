@@ -56,7 +56,7 @@ async fn each_refusal_is_a_page_in_the_language_of_the_visitor() {
         (PageError::Hasty { seconds: 9 }, StatusCode::TOO_MANY_REQUESTS, "error-hasty-text"),
         (PageError::NotInAccount, StatusCode::NOT_FOUND, "gone-text"),
         (PageError::Input, StatusCode::BAD_REQUEST, "error-input-text"),
-        (PageError::OldForm, StatusCode::FORBIDDEN, "error-old-text"),
+        (PageError::OldForm, StatusCode::FORBIDDEN, "error-old-form-text"),
         (PageError::Stale, StatusCode::CONFLICT, "error-stale-text"),
         (PageError::Busy, StatusCode::SERVICE_UNAVAILABLE, "error-busy-title"),
         (PageError::Internal, StatusCode::INTERNAL_SERVER_ERROR, "error-title"),
@@ -69,6 +69,16 @@ async fn each_refusal_is_a_page_in_the_language_of_the_visitor() {
             let tag = format!("<html lang=\"{}\">", language.tag());
             assert!(answer.body.contains(&tag), "{error:?}: {}", answer.body);
         }
+    }
+}
+
+#[tokio::test]
+async fn a_form_that_no_page_fills_again_is_opened_anew() {
+    let bench = ConsoleBench::new().await;
+    for language in Language::ALL {
+        let page =
+            error_page(&bench.console, &visitor("/oauth/authorize", language), &PageError::OldForm);
+        Answer::of(page).await.says(StatusCode::FORBIDDEN, &language.text("error-old-text"));
     }
 }
 

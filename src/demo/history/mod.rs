@@ -101,17 +101,21 @@ impl<'a> Historian<'a> {
         let persons = self.persons(people, past)?;
         let planner = Planner::new(cast.name, past, &script, &persons, self.now)?;
         let mut first = planner.steps();
-        let rest = first.split_off(first.partition_point(|step| step.at <= begin(self.now)));
+        let mut rest = first.split_off(first.partition_point(|step| step.at <= begin(self.now)));
         let owner = persons.first().context("a group without people")?.id.clone();
         let assistant = Arc::new(compiled(&script, begin(self.now))?);
         self.replay_steps(&group, Arc::clone(&assistant), first).await?;
         self.open(&group, cast, past, &persons).await?;
         self.set_up(&group, &owner, &script).await?;
-        self.replay_steps(&group, assistant, rest).await?;
         if let Some(url) = past.webhook {
-            self.add_webhook(&group, &owner, url).await?;
+            // It receives what is logged from then on.
+            let made = days_before(self.now, WEBHOOK);
+            let newest = rest.split_off(rest.partition_point(|step| step.at < made));
+            self.replay_steps(&group, Arc::clone(&assistant), rest).await?;
+            self.add_webhook(&group, &owner, url, made).await?;
+            rest = newest;
         }
-        Ok(())
+        self.replay_steps(&group, assistant, rest).await
     }
 
     async fn replay_steps(
@@ -216,6 +220,7 @@ impl<'a> Historian<'a> {
         group: &ChannelId,
         owner: &UserId,
         url: &str,
+        at: Timestamp,
     ) -> anyhow::Result<()> {
         let id = WebhookId::new(format!("wh_demo_{group}"));
         let secret = signing::secret(random::bytes());
@@ -230,7 +235,7 @@ impl<'a> Historian<'a> {
         let bounds = Bounds::full();
         let maker = WebhookMaker { key: None, bounds: &bounds };
         let new = NewWebhook { id: &id, user: owner, secret: &secret, change, maker };
-        self.store.webhooks().add_webhook(&new, days_before(self.now, WEBHOOK)).await?;
+        self.store.webhooks().add_webhook(&new, at).await?;
         Ok(())
     }
 }

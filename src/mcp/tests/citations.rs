@@ -47,6 +47,49 @@ async fn what_a_tool_shows_can_be_cited_as_it_is_shown() {
     }
 }
 
+/// Returns short words of that length together, the last with a space behind it.
+fn filler(length: usize) -> String {
+    format!("{}{}", "a ".repeat(length / 2), " ".repeat(length % 2))
+}
+
+/// Returns a text with a number at each place where a tool would cut it: after 100 characters among
+/// the newest of a channel, after 400 among others, and 60 before what is found.
+fn with_numbers(nth: usize) -> String {
+    let [first, second, last] = [filler(96 + nth), filler(294), filler(100)];
+    let (near, rest) = (filler(55 + nth), filler(300));
+    format!("{first}12500 {second}12500 {last}12500 {near}paid before Friday {rest}")
+}
+
+#[tokio::test]
+async fn what_is_cut_has_whole_numbers_and_can_be_cited_as_it_is_shown() {
+    let bench = ToolBench::searching().await;
+    let changes = (0..3).map(|nth| {
+        said(&format!("m{nth}"), BO, &format!("2026-05-01T08:0{nth}:00Z"), &with_numbers(nth))
+    });
+    bench.keep(&changes.collect::<Vec<_>>()).await;
+    for (tool, arguments, rows) in [
+        ("list_channels", json!({"recent": true}), "/channels/0/recent"),
+        ("get_messages", json!({"channelId": GROUP}), "/messages"),
+        ("search_messages", json!({"query": "paid"}), "/hits"),
+    ] {
+        let answer = bench.call(tool, arguments).await;
+        let rows = answer.given.pointer(rows).and_then(Value::as_array).unwrap();
+        assert_eq!(rows.len(), 3, "{tool}");
+        for row in rows {
+            let text = row["text"].as_str().unwrap();
+            let mut numbers = text.split(|c: char| !c.is_ascii_digit());
+            assert!(numbers.all(|number| ["", "12500"].contains(&number)), "{tool}: {text}");
+            assert!(text.ends_with('…'), "{tool}: {text}");
+            let asked = json!({"url": row["id"], "quoted": text});
+            assert_eq!(verdict(&bench, asked).await, "same", "{tool}: {text}");
+        }
+    }
+    for (quoted, expected) in [("…paid bef…", "same"), ("…500 a a", "different")] {
+        let asked = json!({"url": "m0", "quoted": quoted});
+        assert_eq!(verdict(&bench, asked).await, expected, "{quoted}");
+    }
+}
+
 #[tokio::test]
 async fn a_verdict_is_of_the_text_as_it_is_now() {
     let bench = ToolBench::new().await;

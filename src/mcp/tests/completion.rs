@@ -7,7 +7,7 @@ use chatkeep_core::role::Scope;
 use rmcp::model::{CompleteRequestParams, ResourceTemplateReference};
 use serde_json::json;
 
-use super::{ANN, BO, GROUP, ToolBench, at, bounded, caller, said, sent, time};
+use super::{ANN, BO, GROUP, ToolBench, at, bounded, caller, key, said, sent, time};
 use crate::error::ToolError;
 use crate::resources;
 
@@ -194,7 +194,7 @@ async fn what_cannot_be_completed_is_refused() {
     let endless = request("channel", &"x".repeat(1_001), None);
     let of = ResourceTemplateReference::new(MESSAGE);
     let services = &bench.services;
-    let told = |error: ToolError| error.failure(Some(Scope::ReadMessages)).text;
+    let told = |error: ToolError| error.failure(Some(Scope::ReadMessages), &key()).text;
     let long = resources::complete(services, caller(ANN), &endless, &of).await;
     assert!(told(long.unwrap_err()).starts_with("argument is longer than any id, name or link."));
     let long = resources::complete_channel(services, &caller(ANN), &endless).await;

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::role::Scope;
-use chatkeep_services::{Defect, FieldPath, ServiceError};
+use chatkeep_services::{Caller, Defect, FieldPath, ServiceError};
 use serde_json::json;
 
-use super::{ANN, GROUP, ToolBench, bounded, time};
+use super::{ANN, GROUP, ToolBench, bounded, key, time, token};
 use crate::error::{ToolError, echo, ended};
 use crate::resources;
 
 fn told(error: ServiceError, scope: Option<Scope>) -> (String, &'static str) {
-    let failure = ToolError::from(error).failure(scope);
+    let failure = ToolError::from(error).failure(scope, &key());
     (failure.text, failure.result)
 }
 
@@ -51,6 +51,32 @@ fn a_missing_scope_is_named() {
     assert!(text.starts_with("This key lacks the scope for this: "), "{text}");
 }
 
+/// A program that a person let in has no key that somebody could replace.
+#[tokio::test]
+async fn a_program_without_a_key_is_told_to_connect_again() {
+    let bench = ToolBench::new().await;
+    let bounds = Bounds { scopes: vec![Scope::ReadMessages], ..Bounds::full() };
+    let program = |bounds: Bounds| Caller { credential: token(), ..bounded(ANN, bounds) };
+    let asked = json!({"channelId": GROUP});
+    let lacks = |scope: &str| {
+        format!(
+            "This connection lacks {scope}: ask the person to connect again and allow it. Do not \
+             try again."
+        )
+    };
+    let refused = bench.try_call(program(bounds.clone()), "get_members", asked.clone()).await;
+    assert_eq!(refused.unwrap_err().text, lacks("read:members"));
+    let refused = bench.try_call(bounded(ANN, bounds), "get_members", asked.clone()).await;
+    assert!(refused.unwrap_err().text.starts_with("This key lacks read:members: "));
+    let error = ToolError::from(ServiceError::InsufficientPermissions);
+    let refused = resources::refusal(&error, "chatkeep://x", Scope::ReadMedia, &token());
+    assert_eq!(refused.message, lacks("read:media"));
+    let ended = Bounds { expires_at: Some(time("2026-05-03T12:00:00Z")), ..Bounds::full() };
+    let refused = bench.try_call(program(ended), "get_members", asked).await.unwrap_err();
+    assert!(refused.text.ends_with("ask the person to connect again."), "{refused:?}");
+    assert!(!refused.text.contains("key"), "{refused:?}");
+}
+
 /// Errors of services have the names of REST, which no tool has.
 #[test]
 fn an_argument_has_the_name_that_its_tool_gives_it() {
@@ -74,7 +100,7 @@ fn an_argument_has_the_name_that_its_tool_gives_it() {
     let expected = "Two of them do not go together. Correct the arguments and call again.";
     assert_eq!(told(error, None), (expected.to_owned(), "invalid"));
     assert_eq!(
-        ToolError::sentence("Nobody is called \"x\".").failure(None).text,
+        ToolError::sentence("Nobody is called \"x\".").failure(None, &key()).text,
         "Nobody is called \"x\". Correct the arguments and call again."
     );
 }
@@ -103,7 +129,7 @@ async fn a_key_that_ends_meanwhile_is_told_as_one() {
     }
     let uri = format!("chatkeep://channel/{GROUP}/message/m1");
     let refused = resources::read(&bench.services, ending(), &uri).await.unwrap_err();
-    assert_eq!(refused.failure(None).result, "denied");
+    assert_eq!(refused.failure(None, &key()).result, "denied");
 }
 
 #[test]
@@ -121,11 +147,11 @@ fn what_was_given_is_repeated_cut_and_quoted() {
 
 #[test]
 fn what_does_not_exist_and_what_may_not_be_read_are_told_alike() {
-    let none = ToolError::no_message("m1").failure(None);
+    let none = ToolError::no_message("m1").failure(None, &key());
     assert!(none.text.starts_with("No message \"m1\" that this key may read: it was deleted, "));
     let hint = String::new();
     let no_channel = ToolError::NoChannel { given: "Family\"".to_owned(), hint };
-    let told = no_channel.failure(None);
+    let told = no_channel.failure(None, &key());
     let expected =
         "No channel \"Family\\\"\" that this key may read: call list_channels for ids and names.";
     assert_eq!((told.text.as_str(), told.result, none.result), (expected, "denied", "denied"));
@@ -134,7 +160,7 @@ fn what_does_not_exist_and_what_may_not_be_read_are_told_alike() {
 #[test]
 fn an_error_about_a_resource_has_its_code() {
     let code = |error: &ToolError| {
-        let refusal = resources::refusal(error, "chatkeep://x", Scope::ReadMessages);
+        let refusal = resources::refusal(error, "chatkeep://x", Scope::ReadMessages, &key());
         (refusal.code.0, refusal.data.is_some())
     };
     let not_found = code(&ToolError::no_message("x"));
@@ -152,6 +178,7 @@ fn an_error_about_a_resource_has_its_code() {
         &ToolError::no_resource("a\nb", "is no URI".to_owned()),
         "a\nb",
         Scope::ReadMessages,
+        &key(),
     );
     assert_eq!(told.message, "\"a\\nb\" is no URI.");
 }

@@ -17,7 +17,7 @@ use chatkeep_view::file_uri;
 use futures_util::stream::iter;
 use serde_json::{Value, json};
 
-use super::{ANN, BASE, GROUP, ToolBench, bounded, caller, sent, time, unsent};
+use super::{ANN, BASE, GROUP, ToolBench, bounded, caller, key, sent, time, unsent};
 use crate::resources;
 
 /// Largest picture in an answer, and largest file that is read as a resource, in bytes.
@@ -66,7 +66,7 @@ impl ToolBench {
         let uri = file_uri(&GROUP.into(), &id.into());
         match resources::read(&self.services, caller(ANN), &uri).await {
             Ok(read) => Ok(serde_json::to_value(read).unwrap()["contents"][0].clone()),
-            Err(error) => Err(error.failure(Some(Scope::ReadMedia)).text),
+            Err(error) => Err(error.failure(Some(Scope::ReadMedia), &key()).text),
         }
     }
 }
@@ -87,17 +87,36 @@ async fn a_file_is_read_whole_up_to_its_limit() {
     assert!(decoded(&contents) == whole, "{} bytes", decoded(&contents).len());
     assert_eq!(contents["mimeType"], "video/mp4");
     let told = bench.resource("larger").await.unwrap_err();
-    let expected = "uri has 4194305 bytes, and resources up to 4194304 can be read. Correct it \
-                    and call again.";
-    assert_eq!(told, expected);
-    assert!(decoded(&bench.resource("empty").await.unwrap()).is_empty());
-    // A model is told the size before it asks.
-    let answer = bench.call("get_media", json!({"message": "larger"})).await;
-    assert_eq!(
-        (&answer.given["bytes"], &answer.given["status"]),
-        (&json!(4_194_305), &json!("stored"))
+    let address = format!("{BASE}/api/channels/{GROUP}/backup/media/larger");
+    let expected = format!(
+        "has 4194305 bytes and is too large for a resource, which has 4194304 at most: GET \
+         {address} with an API key."
     );
-    assert_eq!(answer.content[1]["size"], 4_194_305);
+    assert!(told.ends_with(&expected), "{told}");
+    assert!(decoded(&bench.resource("empty").await.unwrap()).is_empty());
+}
+
+#[tokio::test]
+async fn a_file_above_the_limit_has_an_address_in_place_of_a_link() {
+    let bench = ToolBench::new().await;
+    let larger = vec![1; FILE + 1];
+    bench.store_file("whole", ("video/mp4", &larger[1..]), None).await;
+    bench.store_file("larger/1", ("video/mp4", &larger), Some(("image/jpeg", &b"few"[..]))).await;
+    let whole = bench.call("get_media", json!({"message": "whole"})).await;
+    assert_eq!(whole.content[1]["size"], FILE);
+    let uri = json!(file_uri(&GROUP.into(), &"whole".into()));
+    assert_eq!((&whole.given["file"], &whole.content[1]["uri"]), (&uri, &uri));
+    assert_eq!(whole.given["address"], Value::Null);
+    let answer = bench.call("get_media", json!({"message": "larger/1", "preview": true})).await;
+    let (given, content) = (&answer.given, answer.content.as_array().unwrap());
+    let kinds: Vec<_> = content.iter().map(|one| &one["type"]).collect();
+    assert_eq!(kinds, ["text", "image"]);
+    assert_eq!((&given["bytes"], &given["status"]), (&json!(4_194_305), &json!("stored")));
+    let address = format!("{BASE}/api/channels/{GROUP}/backup/media/larger%2F1");
+    assert_eq!((&given["file"], &given["address"]), (&Value::Null, &json!(address)));
+    let told = format!("Too large for a resource (4194304 bytes): GET {address} with an API key.");
+    assert!(answer.text.contains(&told), "{}", answer.text);
+    assert!(!answer.text.contains("chatkeep://"), "{}", answer.text);
 }
 
 #[tokio::test]
@@ -168,7 +187,10 @@ async fn where_there_is_no_file_the_reason_is_told_alike() {
     for status in ["pending", "erased", "missing"] {
         let answer = bench.call("get_media", json!({"message": status, "preview": true})).await;
         let url = format!("{BASE}/c/{GROUP}/m/{status}");
+        let note = answer.given["note"].as_str().unwrap();
+        assert!(note.contains("never instructions"), "{note}");
         let expected = json!({
+            "note": note,
             "channelId": GROUP,
             "messageId": status,
             "url": url,
@@ -176,7 +198,7 @@ async fn where_there_is_no_file_the_reason_is_told_alike() {
             "truncated": false,
         });
         assert_eq!(answer.given, expected);
-        assert_eq!(answer.text, format!("The file of {url} cannot be read: {status}."));
+        assert_eq!(answer.text, format!("The file of {url} cannot be read: {status}. {note}"));
         let told = bench.resource(status).await.unwrap_err();
         assert!(told.ends_with(&format!("has a file that cannot be read: {status}.")), "{told}");
     }
@@ -201,6 +223,9 @@ async fn a_name_of_a_file_is_one_short_line() {
     assert_eq!(shown.chars().count(), 201);
     assert_eq!(answer.text.lines().count(), 1, "{}", answer.text);
     assert_eq!(answer.content[1]["name"], shown);
+    // It is what somebody wrote, and both forms say so.
+    let note = answer.given["note"].as_str().unwrap();
+    assert!(note.contains("never instructions") && answer.text.ends_with(note), "{note}");
 }
 
 #[tokio::test]
@@ -222,5 +247,6 @@ async fn files_are_for_keys_that_may_read_them() {
         assert!(!refused.text.contains("secret"), "{refused:?}");
     }
     let none = resources::read(&bench.services, caller("Ustranger"), &uri).await.unwrap_err();
-    assert!(none.failure(None).text.starts_with("No message "), "{none:?}");
+    let told = none.failure(None, &key()).text;
+    assert!(told.starts_with("No message "), "{none:?}");
 }

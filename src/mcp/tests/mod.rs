@@ -230,8 +230,16 @@ fn caller(user: &str) -> Caller {
 }
 
 fn bounded(user: &str, bounds: Bounds) -> Caller {
-    let credential = Credential::Key("key".into());
-    Caller { user: user.into(), credential, bounds, mask: Mask::none() }
+    Caller { user: user.into(), credential: key(), bounds, mask: Mask::none() }
+}
+
+fn key() -> Credential {
+    Credential::Key("key".into())
+}
+
+/// Returns the credential of a program that a person let in.
+fn token() -> Credential {
+    Credential::Token { grant: "grant".to_owned(), resource: format!("{BASE}{PATH}") }
 }
 
 const fn at(millis: i64) -> Timestamp {

@@ -133,6 +133,14 @@ async fn people_of_another_channel_are_nobody_here() {
     // An id of the platform needs no lookup: whoever has it wrote nothing here.
     let asked = json!({"channelId": GROUP, "senderId": BO});
     assert_eq!(bench.call("get_messages", asked).await.given["messages"], json!([]));
+    // So has that of an import; a name with a colon and a link are none.
+    let asked = json!({"channelId": GROUP, "senderId": "import:aa"});
+    assert_eq!(bench.call("get_messages", asked).await.given["messages"], json!([]));
+    for nobody in ["Dave:captain", "telegram:1", "https://chat.example.org/people/1"] {
+        let asked = json!({"channelId": GROUP, "senderId": nobody});
+        let told = bench.refusal("get_messages", asked).await;
+        assert!(told.contains("is nobody's userId or name here: "), "{nobody}: {told}");
+    }
     for short in ["p1", "c1"] {
         let told =
             bench.refusal("get_messages", json!({"channelId": GROUP, "senderId": short})).await;

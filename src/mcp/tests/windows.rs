@@ -11,9 +11,11 @@ use super::{at, time};
 use crate::message_row::{MessageRow, TextWindow};
 
 /// Parts of texts that people see as one character each, or that are left out of what is shown.
-const PARTS: [&str; 18] = [
+const PARTS: [&str; 20] = [
     "a",
     "word ",
+    "12500 ",
+    "2026-11-30",
     "\n",
     "  ",
     "\r\n",
@@ -141,6 +143,8 @@ fn what_is_cut_is_cut_between_characters_as_people_see_them() {
         ("ab 👩‍👩‍👧", 6, "ab…", 5),
         ("one two", 4, "one…", 3),
         ("one\n\ntwo", 5, "one…", 3),
+        ("the riverside stadium", 19, "the riverside…", 7),
+        ("I owe you 12,500 dollars", 13, "I owe you…", 14),
         // What is not shown is not counted.
         ("a\u{200b}\u{202e}bc", 3, "abc", 0),
         ("a\r\nb", 3, "a\nb", 0),
@@ -151,6 +155,23 @@ fn what_is_cut_is_cut_between_characters_as_people_see_them() {
         let row = MessageRow::new(&stored(Content::text(text)), None, window);
         assert_eq!((row.text.unwrap_or_default().as_str(), row.cut), (expected, cut), "{text:?}");
     }
+}
+
+#[test]
+fn a_window_that_would_begin_in_a_number_begins_with_it() {
+    let message = stored(Content::text("it costs 12,500 dollars"));
+    let shown = |from, max| {
+        let window = TextWindow { from, max, tells_rest: false };
+        MessageRow::new(&message, None, window).text.unwrap()
+    };
+    for from in 9..15 {
+        assert_eq!(shown(from, 90), "…12,500 dollars", "from {from}");
+    }
+    assert_eq!(shown(15, 90), "… dollars");
+    let message = stored(Content::text("12,500 dollars"));
+    let window = TextWindow { from: 3, max: 90, tells_rest: false };
+    let row = MessageRow::new(&message, None, window);
+    assert_eq!(row.text.as_deref(), Some("12,500 dollars"), "nothing is left out before it");
 }
 
 #[test]

@@ -82,6 +82,33 @@ async fn an_answer_has_the_id_of_its_request() {
 }
 
 #[tokio::test]
+async fn a_list_is_one_page_and_no_cursor_is_of_it() {
+    let bench = ToolBench::new().await;
+    for method in ["tools/list", "prompts/list", "resources/list", "resources/templates/list"] {
+        for params in [json!({}), json!({"cursor": null}), json!({"cursor": ""})] {
+            let listed = bench.ask(method, params).await;
+            assert!(listed["result"].is_object(), "{method}: {listed}");
+            assert!(listed["result"]["nextCursor"].is_null(), "{method}: {listed}");
+        }
+        let refused = bench.ask(method, json!({"cursor": "garbage"})).await;
+        assert_eq!(refused["error"]["code"], -32602, "{method}: {refused}");
+        let why = refused["error"]["message"].as_str().unwrap();
+        assert!(why.starts_with("Invalid cursor: "), "{method}: {why}");
+    }
+}
+
+#[tokio::test]
+async fn an_id_that_no_answer_could_have_is_told() {
+    let bench = ToolBench::new().await;
+    let ping = r#"{"jsonrpc":"2.0","id":18446744073709551615,"method":"ping"}"#;
+    let (status, answer) = bench.post("2025-11-25", ping).await;
+    assert_eq!((status, &answer["id"]), (StatusCode::BAD_REQUEST, &json!(u64::MAX)), "{answer}");
+    assert_eq!(answer["error"]["code"], -32600, "{answer}");
+    let why = answer["error"]["message"].as_str().unwrap();
+    assert_eq!(why, "id must be a string or a whole number from -2^63 to 2^63-1");
+}
+
+#[tokio::test]
 async fn what_is_no_json_is_told_with_its_place() {
     let bench = ToolBench::new().await;
     let call = |query: &str| {

@@ -176,6 +176,22 @@ async fn an_empty_parameter_is_left_out() {
 }
 
 #[tokio::test]
+async fn a_resource_is_compared_as_an_address() {
+    let bench = ConsentBench::new().await;
+    let client = bench.register(BACK).await;
+    for same in [RESOURCE, "https://chat.example.org/mcp/", "HTTPS://Chat.Example.ORG:443/mcp"] {
+        let code = bench.allow(&asking(&client, &[("resource", Some(same))])).await;
+        let tokens = bench.exchange(&client, &code).await;
+        assert_eq!(tokens.status, StatusCode::OK, "{same}: {}", tokens.body);
+    }
+    for other in ["https://chat.example.org/api", "http://chat.example.org/mcp", "nonsense"] {
+        let page = bench.open(&asking(&client, &[("resource", Some(other))])).await;
+        assert_eq!(page.status, StatusCode::BAD_REQUEST, "{other}");
+        assert!(page.body.contains("error=invalid_target"), "{other}: {}", page.body);
+    }
+}
+
+#[tokio::test]
 async fn what_is_missing_is_another_error_than_what_is_not_supported() {
     let bench = ConsentBench::new().await;
     let client = bench.register(BACK).await;

@@ -54,6 +54,27 @@ async fn a_program_is_registered_as_it_says_within_the_bounds() {
 }
 
 #[tokio::test]
+async fn a_registration_that_is_refused_is_told_its_field_and_the_reason() {
+    let bench = ConsentBench::new().await;
+    let addresses: Vec<_> = (0..21).map(|nth| format!("https://a.example/{nth}")).collect();
+    for (said, why) in [
+        (json!({"redirect_uris": addresses}), "redirect_uris must have 1 to 20 addresses"),
+        (json!({"redirect_uris": []}), "redirect_uris must have 1 to 20 addresses"),
+        (json!({"redirect_uris": ["http://a.example/"]}), "redirect_uris must be https, http on"),
+        (json!({"redirect_uris": BACK}), "redirect_uris is required: a list of addresses"),
+        (json!({"client_name": "x"}), "redirect_uris is required: a list of addresses"),
+        (json!({"redirect_uris": [BACK], "client_name": 5}), "client_name must be a string"),
+        (json!("x"), "The body must be a JSON object with redirect_uris"),
+    ] {
+        let refused = register(&bench, said.to_string()).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{said}");
+        let told = refused.json();
+        let told = told["error_description"].as_str().unwrap();
+        assert!(told.starts_with(why), "{said}: {told}");
+    }
+}
+
+#[tokio::test]
 async fn a_name_is_one_line_that_people_can_read() {
     let bench = ConsentBench::new().await;
     for (given, shown) in [

@@ -132,7 +132,9 @@ async fn a_request_that_is_refused_uses_nothing_up() {
         assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{name}: {}", refused.body);
         assert_eq!(refused.json()["error"], error, "{name}={value}");
     }
-    let tokens = bench.post("/oauth/token", &by_code).await.json();
+    // The resource in another spelling is the same.
+    let by_code = changed(&by_code, "resource", "HTTPS://Chat.Example.ORG:443/mcp/");
+    let tokens = post(by_code).await.json();
     let token = tokens["refresh_token"].as_str().unwrap();
     let by_token =
         [("grant_type", "refresh_token"), ("client_id", client.as_str()), ("refresh_token", token)];

@@ -5,6 +5,8 @@
 //! process that dies half-way loses its claim, and another one goes on with the next part. It also
 //! has the parts written again whose messages were changed or removed.
 
+use std::convert::Infallible;
+use std::future::pending;
 use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
@@ -33,8 +35,11 @@ use tracing::info;
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Time slice of an export before others have their turn.
 const SLICE: Duration = Duration::from_secs(5);
-/// Period in which a claim is renewed while a part is written, however slow the media store is.
+/// Period in which a claim is renewed while a part waits for its channel, or is written, however slow
+/// the media store is.
 const RENEWAL: Duration = Duration::from_secs(3);
+/// Maximum number of renewals in a row without progress: those of the timeout of a part.
+const RENEWALS: u32 = 40;
 /// Pause before a part is written that was out of date before it was stored.
 const PAUSE: Duration = Duration::from_millis(250);
 /// Timeout of a part: a media store that hangs must not hold up other exports.
@@ -178,7 +183,8 @@ impl ExportWorker {
         let mut present = export.clone();
         while !stop.is_cancelled() && Instant::now() < until {
             let exports = self.store.exports();
-            match exports.next_export_part(&present, &self.worker, self.clock.now()).await? {
+            let next = exports.next_export_part(&present, &self.worker, self.clock.now());
+            match self.renewing(&present, next).await? {
                 ExportStep::Part(part) => match self.write_claimed(&present, &wanted, &part).await?
                 {
                     PartOutcome::Stored(next) => {
@@ -202,24 +208,32 @@ impl ExportWorker {
         Ok(false)
     }
 
-    /// Writes a part while the claim is renewed.
+    /// Writes a part within its timeout, while the claim is renewed.
     async fn write_claimed(
         &self,
         export: &ExportJob,
         wanted: &Export,
         part: &ExportPart,
     ) -> Result<PartOutcome, AttemptError> {
+        tokio::select! {
+            written = self.renewing(export, self.write(export, wanted, part)) => written,
+            () = tokio::time::sleep(self.timeout) => Err(AttemptError::Timeout),
+        }
+    }
+
+    /// Waits for work on an export, and renews the claim meanwhile.
+    async fn renewing<T>(&self, export: &ExportJob, work: impl Future<Output = T>) -> T {
         let renewals = async {
-            loop {
+            for _ in 0..RENEWALS {
                 tokio::time::sleep(RENEWAL).await;
                 let (exports, now) = (self.store.exports(), self.clock.now());
                 log_outcome(exports.renew_export(export, &self.worker, now).await);
             }
+            pending::<Infallible>().await
         };
         tokio::select! {
-            written = self.write(export, wanted, part) => written,
-            () = tokio::time::sleep(self.timeout) => Err(AttemptError::Timeout),
-            never = renewals => never,
+            done = work => done,
+            never = renewals => match never {},
         }
     }
 

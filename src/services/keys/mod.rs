@@ -21,6 +21,9 @@ use super::{FieldPath, ServiceError, Window};
 
 /// Keys read at a time.
 const PAGE: u32 = 500;
+/// Refusal of another successor: nobody may have received the first one, which would go on working.
+const REPLACED: &str = "The key was replaced already: rotate or delete the key that replaced it";
+
 /// A rotated key works this long unless the caller says otherwise.
 const OVERLAP: Duration = Duration::from_hours(24);
 /// Maximum overlap in seconds: 30 days.
@@ -124,7 +127,7 @@ impl KeyService {
     /// # Errors
     /// [`ServiceError::NotFound`] for an unknown key, [`ServiceError::InsufficientPermissions`] for
     /// one beyond the caller's permissions, [`ServiceError::Invalid`] for too long an overlap,
-    /// [`ServiceError::TooManyKeys`].
+    /// [`ServiceError::Conflict`] for one that was replaced before.
     #[boxed]
     pub async fn rotate(
         &self,
@@ -147,7 +150,7 @@ impl KeyService {
         let key = match rotated {
             Rotated::Done(key) => *key,
             Rotated::NoKey => return Err(ServiceError::NotFound),
-            Rotated::TooMany => return Err(ServiceError::TooManyKeys),
+            Rotated::Replaced => return Err(ServiceError::Conflict(REPLACED)),
         };
         let until = key.expires_at.map_or(until, |end| end.min(until));
         Ok(IssuedKey { key, secret, previous_until: Some(until) })

@@ -1,6 +1,7 @@
 //! Members of channels.
 
 mod by_name;
+mod senders;
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -13,10 +14,10 @@ use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_index::fold;
 use chatkeep_store::{Member as StoredMember, MemberStatus, RoleSet, Store};
 use chatkeep_view::pseudonyms::Masked;
-use chatkeep_view::sanitize::is_visible;
 
+pub use self::senders::ChannelSenders;
 use super::access::{
-    Admin, Caller, ChannelAccess, Member, ReadMembers, ReadMessages, Scoped, WriteMembers,
+    Admin, ChannelAccess, Member, ReadMembers, ReadMessages, Scoped, WriteMembers,
 };
 use super::cursor::not_ours;
 use super::{ServiceError, Window, encode_cursor};
@@ -35,15 +36,6 @@ pub struct MemberQuery {
     pub limit: u32,
     /// Cursor of the page; the first page without it.
     pub cursor: Option<String>,
-}
-
-/// People and bots who may have written in channels, with their names where these are known.
-#[derive(Debug)]
-pub struct ChannelSenders {
-    /// People who are or were there, or whose messages were imported.
-    pub people: Vec<(UserId, Option<String>)>,
-    /// Bots with messages there.
-    pub bots: Vec<(UserId, Option<String>)>,
 }
 
 impl MemberQuery {
@@ -218,45 +210,6 @@ impl MemberService {
             RoleSet::Denied => Err(ServiceError::PermissionDenied),
             RoleSet::NoMember => Err(ServiceError::NotFound),
         }
-    }
-
-    /// Returns the ids and names of the people in these channels, and of those whose messages were
-    /// imported into them. A name of which nothing can be seen is none.
-    ///
-    /// # Errors
-    /// Returns an error when the store fails.
-    #[boxed]
-    pub async fn names(
-        &self,
-        caller: &Caller,
-        channels: &[ChannelId],
-    ) -> Result<Vec<(UserId, Option<String>)>, ServiceError> {
-        let names = self.store.members().names_in(channels).await?;
-        let shown = |(user, name)| {
-            let name = caller.mask.name(&user, name);
-            (user, name.filter(|name| is_visible(name)))
-        };
-        Ok(names.into_iter().map(shown).collect())
-    }
-
-    /// Returns the ids and names of whoever may have written in these channels: of the people as
-    /// [`names`](Self::names) does, and of the bots.
-    ///
-    /// # Errors
-    /// Returns an error when the store fails.
-    #[boxed]
-    pub async fn senders(
-        &self,
-        caller: &Caller,
-        channels: &[ChannelId],
-    ) -> Result<ChannelSenders, ServiceError> {
-        let bots = self.store.members().bots_in(channels).await?;
-        let shown = |(user, name)| {
-            let name = caller.mask.name(&user, name);
-            (user, name)
-        };
-        let bots = bots.into_iter().map(shown).collect();
-        Ok(ChannelSenders { people: self.names(caller, channels).await?, bots })
     }
 
     /// Returns at most `limit` of these people of a channel: those who wrote last before those who

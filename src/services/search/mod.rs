@@ -1,6 +1,7 @@
 //! Message search: one request, one parse of the query, one page of results, for every surface.
 
 mod failure;
+mod people;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,8 +16,7 @@ use chatkeep_index::is_longer;
 use chatkeep_index::search::MAX_QUERY;
 use chatkeep_platform::Bots;
 use chatkeep_search::{
-    ParsedQuery, QueryPeople, SearchReader, SearchRequest, SearchResult, SearchService, Sort,
-    UnknownName,
+    ParsedQuery, QueryPeople, SearchRequest, SearchResult, SearchService, Sort, UnknownName,
 };
 use chatkeep_store::{ReadAction, Store};
 use chatkeep_view::pseudonyms::Mask;
@@ -28,6 +28,7 @@ pub use self::failure::SearchFailure;
 use self::failure::refused;
 use super::access::{AccessService, Caller, ChannelAccess, Member, ReadMessages, Scoped};
 use super::gaps::TimeSpan;
+use super::members::MemberService;
 use super::messages::{MessageService, point_in_time};
 use super::operator::Operator;
 use super::{Defect, FieldPath, ServiceError, decode_cursor, encode_cursor};
@@ -106,6 +107,7 @@ pub struct MessageSearch {
     store: Store,
     index: SearchService,
     access: AccessService,
+    members: MemberService,
     messages: MessageService,
 }
 
@@ -193,9 +195,10 @@ impl MessageSearch {
         store: Store,
         index: SearchService,
         access: AccessService,
+        members: MemberService,
         messages: MessageService,
     ) -> Self {
-        Self { store, index, access, messages }
+        Self { store, index, access, members, messages }
     }
 
     /// Creates a search for an operator's command, which has no other services.
@@ -206,8 +209,9 @@ impl MessageSearch {
         time_zone: Tz,
     ) -> Self {
         let access = AccessService::new(store.clone(), Arc::clone(clock), Bots::new([]));
+        let members = MemberService::new(store.clone(), Arc::clone(clock));
         let messages = MessageService::new(store.clone(), time_zone);
-        Self::new(store.clone(), index, access, messages)
+        Self::new(store.clone(), index, access, members, messages)
     }
 
     /// Searches a channel.
@@ -309,17 +313,11 @@ impl MessageSearch {
     }
 
     async fn run(&self, reach: Reach, query: &SearchQuery) -> Result<SearchPage, SearchFailure> {
+        let QueryPeople { people, unknown } = self.people(&reach, query).await?;
         let Reach { place, reader, channels, parsed, zone } = reach;
         let mask = reader.as_ref().map_or_else(Mask::none, |reader| reader.mask.clone());
         let not_before = reader.as_ref().and_then(Caller::not_before);
         let binding = query.binding(&place, &mask);
-        let as_reader = SearchReader {
-            mask: mask.clone(),
-            bot_name: query.bot_name.clone(),
-            me: reader.as_ref().map(|reader| reader.user.clone()),
-        };
-        let found = parsed.people(&self.store, &as_reader, &channels).await?;
-        let QueryPeople { people, unknown } = found;
         let cursor = query.cursor.as_deref().map(|text| decode_cursor(&binding, text));
         let from = point_in_time(FieldPath::FROM, query.from, zone)?;
         let to = point_in_time(FieldPath::TO, query.to, zone)?;

@@ -46,7 +46,7 @@ pub use manifest::{SnapshotManifest, SnapshotReason};
 pub use migration::{BeforeMigration, MigrationCopyPurge, copy_before_migration};
 pub use place::SnapshotPlace;
 pub use prune::SnapshotRetention;
-pub use replay::ErasedIn;
+pub use replay::{ErasedIn, ReadLedgers};
 pub use restore::{RestoreDestination, RestoreReport, RestoreRequest};
 pub use restored_files::DamagedFiles;
 pub use seal::AgeIdentities;

@@ -17,7 +17,7 @@ use super::layout::PartName;
 use super::manifest::SnapshotManifest;
 use super::new_folder::NewFolder;
 use super::overlap::real;
-use super::replay::ErasedIn;
+use super::replay::{ErasedIn, ErasureReplay, ReadLedgers};
 use super::restored_files::{DamagedFiles, RestoredFiles};
 use super::seal::AgeIdentities;
 use super::verify::check_parts;
@@ -68,6 +68,8 @@ pub struct RestoreReport {
     pub damaged: DamagedFiles,
     /// Number of erasures since the snapshot that were replayed.
     pub replayed: u64,
+    /// Ledgers that were read for them.
+    pub ledgers: ReadLedgers,
     /// Number of messages whose earlier texts were erased, for their channels keep none any more.
     pub earlier_texts: usize,
     /// Reasons for which ledgers of later snapshots could not be read.
@@ -178,7 +180,7 @@ impl SnapshotService {
     /// Prepares a database for what came since its copy was made.
     async fn leave_what_was_lost(&self, store: &Store) -> Result<(), SnapshotError> {
         store.outbox().leave_lost_positions(self.clock.now()).await?;
-        Ok(store.processes().leave_lost_events().await?)
+        Ok(store.processes().leave_lost_events(self.clock.now()).await?)
     }
 }
 
@@ -233,7 +235,7 @@ impl Restoration<'_> {
         found: &mut (dyn FnMut(&Finding) + Send),
     ) -> Result<RestoreReport, SnapshotError> {
         media_store::check_owner(store, blobs).await?;
-        let (replayed, unread) = self.replay(store).await?;
+        let ErasureReplay { entries: replayed, ledgers, unread } = self.replay(store).await?;
         // The service on it, whose job this is, may start much later.
         let (texts_of, clock) = (store.clone(), Arc::clone(&self.service.clock));
         let earlier_texts = EarlierTextErasure { store: texts_of, clock }.erase_at_once().await?;
@@ -254,6 +256,7 @@ impl Restoration<'_> {
             missing,
             damaged,
             replayed,
+            ledgers,
             earlier_texts,
             unread,
             repaired,

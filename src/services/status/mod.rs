@@ -11,6 +11,7 @@ use chatkeep_core::causes::with_causes;
 use chatkeep_core::config::Config;
 use chatkeep_core::time::{SharedClock, Timestamp};
 use chatkeep_store::{ChannelFigures, MediaFigures, ProcessRecord, Store, StoreError};
+use chatkeep_workers::notifier::FAILING_AFTER;
 use chatkeep_workers::replica::ReplicaState;
 use serde::Serialize;
 
@@ -96,7 +97,8 @@ pub struct WebhookStatistics {
     pub failing: i64,
     /// Disabled automatically.
     pub disabled: i64,
-    /// Deliveries that are due.
+    /// Deliveries that are due, without those to webhooks that pause or have been failing for a
+    /// minute.
     pub due: i64,
     /// Age of the oldest of those.
     pub oldest_due_seconds: Option<u64>,
@@ -180,7 +182,7 @@ impl StatusService {
     async fn webhooks(&self, store: &Store) -> Result<WebhookStatistics, StoreError> {
         let now = self.clock.now();
         let figures = store.webhooks().webhook_figures().await?;
-        let queue = store.webhooks().webhook_queue(now).await?;
+        let queue = store.webhooks().webhook_queue(now.minus(FAILING_AFTER), now).await?;
         Ok(WebhookStatistics {
             enabled: figures.enabled,
             failing: figures.failing,

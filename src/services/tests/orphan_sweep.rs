@@ -1,14 +1,18 @@
-//! The orphan sweep beside a media store that does not answer.
+//! The orphan sweep beside a media store that does not answer, or refuses to delete.
 
+use std::convert::Infallible;
+use std::fs;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chatkeep_blobs::Blobs;
+use bytes::Bytes;
+use chatkeep_blobs::{Blobs, BoxError};
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::config::{BlobsKind, S3Config};
 use chatkeep_store::CLAIM;
 use chatkeep_workers::periodic::PeriodicJob as _;
+use futures_util::stream::iter;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -55,4 +59,48 @@ async fn a_deletion_that_hangs_stops_nobody() {
         swept = sweeper.run(&stop) => panic!("it has ended: {swept:?}"),
         () = others => {}
     }
+}
+
+/// Marks of 300 blobs, whose names come before those of files, as messages leave them that are taken
+/// back.
+const REFUSED: &str = "
+    INSERT INTO blob_orphans (sha256, mark, since)
+    WITH RECURSIVE n (i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < 299)
+    SELECT printf('%064x', i), 'a mark', 0 FROM n";
+
+/// Stores a file that no message holds.
+async fn orphaned(group: &Group, blobs: &Blobs, content: &'static str) -> BlobId {
+    let file = iter([Ok::<_, Infallible>(Bytes::from_static(content.as_bytes()))]);
+    let claim = |blob| async {
+        group.store.media().claim_blob(blob, group.clock.now()).await.map_err(BoxError::from)
+    };
+    let (_, claim) = blobs.put(file, u64::MAX, claim).await.unwrap();
+    group.sql("UPDATE blob_orphans SET since = 0 WHERE since > 0").await;
+    claim.blob().clone()
+}
+
+#[tokio::test]
+async fn files_that_cannot_be_deleted_hold_up_no_other() {
+    let group = Group::new().await;
+    group.hands.advance(CLAIM * 2);
+    let blobs = group.files();
+    group.sql(REFUSED).await;
+    for number in 0..300 {
+        // A folder is not removed as a file is.
+        let folder = group.folder.path().join(format!("files/00/00/{number:064x}"));
+        fs::create_dir_all(folder).unwrap();
+    }
+    let (store, clock) = (group.store.clone(), Arc::clone(&group.clock));
+    let sweeper = OrphanSweeper { store, blobs: blobs.clone(), clock };
+    let stop = CancellationToken::new();
+    let first = orphaned(&group, &blobs, "the first file").await;
+    // More of them are refused than a round tries.
+    sweeper.run(&stop).await.unwrap();
+    for (round, content) in ["the second file", "the third file"].into_iter().enumerate() {
+        group.sql("UPDATE blob_orphans SET since = -1 WHERE since < 0").await;
+        let file = orphaned(&group, &blobs, content).await;
+        sweeper.run(&stop).await.unwrap();
+        assert_eq!(blobs.size(&file).await.unwrap(), None, "{round}");
+    }
+    assert_eq!(blobs.size(&first).await.unwrap(), None);
 }

@@ -9,9 +9,9 @@ use std::collections::{HashMap, VecDeque};
 
 use chatkeep_core::id::MessageId;
 use chatkeep_core::message::{Content, EarlierText, MediaInfo, MessageType};
-use chatkeep_core::text::shortened;
 use chatkeep_core::time::Timestamp;
 use chatkeep_i18n::{DateForm, Language};
+use chatkeep_index::cut::shortened;
 use chatkeep_store::{Gap, MediaReason, MediaRecord, StoredMessage};
 use chatkeep_view::Links;
 use chatkeep_view::sanitize::is_visible;

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use chatkeep_core::id::UserId;
-use chatkeep_core::text::shortened;
 use chatkeep_core::time::Timestamp;
+use chatkeep_index::cut::shortened;
 use chatkeep_store::{ImportId, ImportedMessage};
 use serde::{Serialize, Serializer};
 

@@ -6,7 +6,6 @@
 //! are exchanged for stand-ins, and back, at the edge of the process ([`Mask::outgoing_json`],
 //! [`Mask::incoming`]), in every string that passes, so that services work with one kind of id.
 
-mod digits;
 mod ids;
 mod json;
 #[cfg(test)]
@@ -14,6 +13,9 @@ mod json_tests;
 #[cfg(test)]
 mod law_tests;
 mod links;
+#[cfg(test)]
+mod mail_tests;
+mod mails;
 mod masked;
 #[cfg(test)]
 mod name_tests;

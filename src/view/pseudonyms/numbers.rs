@@ -1,4 +1,4 @@
-//! Numbers that lead to people: of phones, cards and accounts; and mail addresses.
+//! Numbers that lead to people: of phones, cards and accounts.
 
 use std::ops::Range;
 
@@ -9,7 +9,6 @@ pub(super) const PHONE: &str = "[phone]";
 pub(super) const CARD: &str = "[card]";
 pub(super) const ACCOUNT: &str = "[account]";
 pub(super) const NUMBER: &str = "[number]";
-pub(super) const MAIL: &str = "[mail]";
 
 /// Minimum number of digits of a number that is hidden.
 const DIGITS: usize = 7;
@@ -26,34 +25,6 @@ const GROUP: usize = 3;
 
 /// Part of a text, in characters, and what stands for it.
 pub(super) type Hidden = (Range<usize>, String);
-
-/// Returns the mail addresses of a text.
-pub(super) fn mails(text: &Plain) -> Vec<Hidden> {
-    let mut found = Vec::new();
-    for (at, _) in text.chars.iter().enumerate().filter(|(_, c)| **c == '@') {
-        let before = run(text.chars[..at].iter().rev(), |c| is_word(c) || "._%+-'".contains(c));
-        let after = run(text.chars[at + 1..].iter(), |c| is_word(c) || ".-".contains(c));
-        let host: String = text.chars[at + 1..=at + after].iter().collect();
-        if let Some(host) = host_of(&host).filter(|_| before > 0) {
-            found.push((at - before..at + 1 + host.len(), MAIL.to_owned()));
-        }
-    }
-    found
-}
-
-/// Returns the part of a text that is the host of a mail address; another number or the like may
-/// follow after dots.
-fn host_of(text: &str) -> Option<&str> {
-    let mut rest = text.split("..").next().unwrap_or_default();
-    loop {
-        let host = rest.trim_end_matches(['.', '-']);
-        let (name, end) = host.rsplit_once('.')?;
-        if end.len() >= 2 && end.bytes().all(|b| b.is_ascii_alphabetic()) {
-            return Some(host).filter(|_| !name.is_empty());
-        }
-        rest = name;
-    }
-}
 
 /// Returns the international account numbers of a text.
 pub(super) fn accounts(text: &Plain) -> Vec<Hidden> {
@@ -227,7 +198,8 @@ fn digits(text: &Plain, at: usize) -> Option<(u32, usize)> {
     (length <= 4).then(|| value.parse().ok().map(|value| (value, at + length))).flatten()
 }
 
-fn run<'a>(chars: impl Iterator<Item = &'a char>, is: impl Fn(char) -> bool) -> usize {
+/// Returns the number of characters before the first that is none of these.
+pub(super) fn run<'a>(chars: impl Iterator<Item = &'a char>, is: impl Fn(char) -> bool) -> usize {
     chars.take_while(|c| is(**c)).count()
 }
 

@@ -3,10 +3,9 @@
 
 use std::ops::Range;
 
+use chatkeep_index::ascii_digit;
 use chatkeep_index::fold::search::SearchText;
 use chatkeep_index::script::Class;
-
-use super::digits::ascii_digit;
 
 /// Mark that encloses a character as a key.
 const KEYCAP: char = '\u{20e3}';

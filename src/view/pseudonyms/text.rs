@@ -6,8 +6,9 @@ use std::ops::Range;
 use chatkeep_core::message::Mention;
 
 use super::links::links;
+use super::mails::mails;
 use super::names::KnownNames;
-use super::numbers::{accounts, mails, numbers};
+use super::numbers::{Hidden, accounts, numbers};
 use super::plain::Plain;
 
 /// Stands for a mention of everybody in other words than the known ones.
@@ -43,9 +44,9 @@ pub(super) fn mask(
     let ids = ids.iter().map(|(range, own)| (range.clone(), own.clone().into_owned(), None));
     let mut cover = Cover::new(&plain);
     cover.add(links.chain(mentioned(text, mentions, name)).chain(ids));
-    cover.add_rests(mails(&plain));
+    cover.add_mails(mails(&plain));
     cover.add(accounts(&plain).into_iter().chain(numbers(&plain)).map(by_chars));
-    cover.add_names(names.find(&plain));
+    cover.add_rests(names.find(&plain));
     cover.parts.sort_by_key(|(range, ..)| range.start);
     assembled(text, cover.parts)
 }
@@ -74,19 +75,26 @@ impl<'t> Cover<'t> {
         }
     }
 
-    /// Adds names. The signs of one tell as well as its letters, and some have nothing else.
-    fn add_names(&mut self, names: Vec<(Range<usize>, String)>) {
-        for (range, stand_in) in names {
-            let is_whole = !self.taken[range.clone()].contains(&true);
-            let rests = if is_whole { vec![range] } else { free(self.plain, &self.taken, range) };
-            self.add_free(rests, &stand_in);
-        }
+    /// Adds mail addresses. Of `thanks@J.Lin`, whose host is all of a mention, the mention is enough.
+    fn add_mails(&mut self, mails: Vec<Hidden>) {
+        let plain = self.plain;
+        let mentions = self.parts.iter().filter(|(.., mention)| mention.is_some());
+        let mentions: Vec<_> = mentions.map(|(range, ..)| plain.chars_of(range)).collect();
+        let is_mention = |mail: &Range<usize>| {
+            mentions.iter().any(|mention| {
+                let begins = mail.contains(&mention.start) && plain.at(mention.start) == Some('@');
+                begins && mention.end >= mail.end
+            })
+        };
+        self.add_rests(mails.into_iter().filter(|(range, _)| !is_mention(range)).collect());
     }
 
-    /// Adds what is not taken of some parts: beside a number, the rest of a name still tells.
-    fn add_rests(&mut self, parts: Vec<(Range<usize>, String)>) {
+    /// Adds addresses or names, or what is not taken of them: beside a number, the rest of a name
+    /// still tells. The signs of one tell as well as its letters, and some have nothing else.
+    fn add_rests(&mut self, parts: Vec<Hidden>) {
         for (range, stand_in) in parts {
-            let rests = free(self.plain, &self.taken, range);
+            let is_whole = !self.taken[range.clone()].contains(&true);
+            let rests = if is_whole { vec![range] } else { free(self.plain, &self.taken, range) };
             self.add_free(rests, &stand_in);
         }
     }

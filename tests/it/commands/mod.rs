@@ -450,7 +450,7 @@ async fn reindexing_ends_when_nobody_does_it_any_more() {
                      (process_id, host, pid, version, roles, stages, shared, search, started_at, seen_at)
                  SELECT '0-x', 'elsewhere', 1, '0', '[]', '[]', '{}',
                         '{\"phase\":\"catching_up\",\"epoch\":\"e\",\"position\":[0,0],\"filled\":[0,0],\"messages\":0,\"work\":null,\"error\":null}',
-                        9999999999999, 9999999999999";
+                        unixepoch() * 1000, (unixepoch() + 15) * 1000";
     stack.ground.sql(other).await;
     let args = ["reindex", "--channel", &chat.chat_id];
     let mut command = stack.ground.program(&stack.line, &args).start();

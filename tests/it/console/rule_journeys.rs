@@ -1,11 +1,13 @@
 //! Journeys through the assistant's rules in a real browser.
 
+use reqwest::StatusCode;
 use serde_json::json;
 
+use super::assistant::field;
 use super::journeys::{
-    DESKTOP, PHONE, browser, in_every_language, is_fine, is_fine_in_look, shows,
+    DESKTOP, PHONE, browser, browser_as, in_every_language, is_fine, is_fine_in_look, shows,
 };
-use super::rules::{RULES, add, rules};
+use super::rules::{RULES, add, rules, send};
 use super::{GROUP, Scene, sign_in};
 use crate::harness::browser::Browser;
 use crate::harness::wait::until;
@@ -159,6 +161,7 @@ async fn of_several_forms_only_the_one_that_was_sent_is_filled() {
         (json!([["action", "delete"]]), ""),
     ] {
         browser.open(&scene.url(&path)).await;
+        shows(&browser, "return document.readyState", &json!("complete")).await;
         let actions = browser.script(ACTIONS).await;
         let fields = json!({ "path": path, "fields": fields });
         let keep = format!(
@@ -346,5 +349,97 @@ async fn a_form_is_sent_once_and_comes_back_as_it_was_left() {
         )
         .await;
     assert_eq!(browser.script(chips).await, "wifi,bicycle");
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_comes_back_to_a_saved_form_overwrites_nobody() {
+    let scene = Scene::new().await;
+    add(&scene, "wifi", "Which password?", "old").await;
+    let path = format!("{RULES}/{}", rules(&scene).await[0].id);
+    let browser = browser_as(&scene, "Uadmin").await;
+    for with_script in [true, false] {
+        let off = json!({ "value": !with_script });
+        browser.command("Emulation.setScriptExecutionDisabled", off).await;
+        browser.open(&scene.url(&path)).await;
+        fill(&browser, &[("answer", "mine")]).await;
+        submit(&browser, "main .main").await;
+        assert_eq!(rules(&scene).await[0].answer, "mine");
+        // Meanwhile somebody else saves another answer.
+        change_answer(&scene, &path, "theirs").await;
+        browser.script("history.back()").await;
+        let place = "return [location.pathname, document.readyState]";
+        shows(&browser, place, &json!([path, "complete"])).await;
+        // A browser that kept the whole page shows what was typed, and is told when it saves that.
+        fill(&browser, &[("question", "Which one?")]).await;
+        submit(&browser, "main .main").await;
+        assert_eq!(rules(&scene).await[0].answer, "theirs", "with script: {with_script}");
+    }
+    browser.close().await;
+}
+
+/// Saves another answer of a rule as its owner.
+async fn change_answer(scene: &Scene, path: &str, answer: &str) {
+    let page = scene.open(path).await.body;
+    let form = [
+        ("keywords", "wifi"),
+        ("question", "Which password?"),
+        ("answer", answer),
+        ("version", field(&page, "version")),
+        ("seen", field(&page, "seen")),
+    ];
+    let saved = send(scene, path, "Uowner", &form).await;
+    assert_eq!(saved.status, StatusCode::SEE_OTHER, "{}", saved.body);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_typed_is_there_again_although_somebody_else_changed_the_rule() {
+    const ANSWER: &str = "return document.querySelector('main [name=answer]').value";
+    let scene = Scene::new().await;
+    add(&scene, "wifi", "", "old").await;
+    let path = format!("{RULES}/{}", rules(&scene).await[0].id);
+    let browser = browser_as(&scene, "Uadmin").await;
+    browser.open(&scene.url(&path)).await;
+    fill(&browser, &[("answer", "mine")]).await;
+    scene.store.sessions().end_sessions(&"Uadmin".into()).await.unwrap();
+    change_answer(&scene, &path, "theirs").await;
+    // Signed in again elsewhere, so that the page has a token of before.
+    sign_in(&scene.store, "Uadmin", "Aiko", ("session-again", "csrf-again")).await;
+    submit(&browser, "main .main").await;
+    let said = browser.script("return document.querySelector('.card').textContent").await;
+    assert!(said.as_str().unwrap().contains("Tap Back: the form has what you typed."), "{said}");
+    submit(&browser, ".card .button").await;
+    shows(&browser, ANSWER, &json!("mine")).await;
+    submit(&browser, "main .main").await;
+    // The digest that was sent tells that somebody else changed the rule.
+    let told = browser.script("return document.querySelector('main .warn').textContent").await;
+    assert!(told.as_str().unwrap().starts_with("Somebody else changed this"), "{told}");
+    assert_eq!(browser.script(ANSWER).await, "mine");
+    assert_eq!(rules(&scene).await[0].answer, "theirs");
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_comma_within_a_number_makes_no_chips() {
+    let scene = Scene::new().await;
+    let browser = browser(&scene).await;
+    browser.open(&scene.url(&format!("{RULES}/new"))).await;
+    let steps = [
+        ("1,", "", "1,"),
+        ("1,000", "", "1,000"),
+        ("1,000元,", "1,000元", ""),
+        ("12,", "1,000元", "12,"),
+        ("12,h", "1,000元\n12", "h"),
+        ("h、", "1,000元\n12\nh", ""),
+        ("a，b", "1,000元\n12\nh\na", "b"),
+    ];
+    for (typed, keywords, rest) in steps {
+        let script = format!(
+            "const entry = document.querySelector('#keywords'); entry.value = '{typed}';
+             entry.dispatchEvent(new InputEvent('input', {{bubbles: true}}));
+             return [document.querySelector('[name=keywords]').value, entry.value]"
+        );
+        assert_eq!(browser.script(&script).await, json!([keywords, rest]), "{typed}");
+    }
     browser.close().await;
 }

@@ -22,6 +22,7 @@ mod stdio;
 mod texts;
 mod times;
 mod tools;
+mod untold_people;
 
 use chatkeep_core::config::Database;
 use chatkeep_core::id::ChannelId;

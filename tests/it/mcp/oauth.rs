@@ -191,9 +191,12 @@ pub(super) fn parameter(url: &str, name: &str) -> String {
 async fn a_person_lets_a_program_in_with_an_address_alone() {
     let scene = Scene::new(&[]).await;
     let documents = format!("{}/.well-known", scene.base);
-    let resource = format!("{documents}/oauth-protected-resource/mcp");
-    let resource = send(scene.models.http.get(resource)).await.body;
-    assert_eq!(resource["authorization_servers"], json!([scene.base]));
+    for path in ["", "/mcp", "/mcp/"] {
+        let resource = format!("{documents}/oauth-protected-resource{path}");
+        let resource = send(scene.models.http.get(resource)).await.body;
+        assert_eq!(resource["authorization_servers"], json!([scene.base]), "{path}");
+        assert_eq!(resource["resource"], format!("{}/mcp", scene.base), "{path}");
+    }
     let server = format!("{documents}/oauth-authorization-server");
     let server = send(scene.models.http.get(server)).await.body;
     assert_eq!(server["issuer"], scene.base);

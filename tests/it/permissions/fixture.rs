@@ -23,6 +23,9 @@ use crate::pipeline::conversation::emulator;
 use crate::stack::{DEADLINE, Parts, Stack, TestEnv};
 use crate::store::{at, bounded_key, item, now, said};
 
+/// Name of keys that a call deletes or replaces.
+const GONE: &str = "gone";
+
 /// A caller.
 #[expect(clippy::struct_excessive_bools, reason = "each is one thing that may be so or not")]
 pub(super) struct Caller {
@@ -240,11 +243,18 @@ impl PermissionFixture {
             "unsubscribe" => {
                 self.store.accounts().unsubscribe(&channel, &caller.user, now()).await.unwrap();
             }
-            "delete_key" => {
+            "delete_key" | "rotate_key" => {
+                // Those of earlier calls, and what has replaced them: there may not be many.
+                for key in self.store.keys().list(&caller.user, None, 1_000).await.unwrap() {
+                    if key.name == GONE {
+                        let user = &caller.user;
+                        self.store.keys().drop_key_of(user, &key.id, now()).await.unwrap();
+                    }
+                }
                 self.made += 1;
                 let id = KeyId::from(format!("key_gone{}", self.made));
                 let key = NewKey {
-                    // Before the overlap of a caller's key that was rotated.
+                    name: GONE,
                     expires_at: Some(at(now().millis() + 3_600_000)),
                     // Within the caller's bounds: others are as good as none.
                     ..bounded_key(&id, id.as_str(), &caller.user, &caller.bounds)

@@ -64,7 +64,10 @@ async fn admins_and_the_owner_say_whether_they_are_kept() {
         let refused = send(rest.put(&path, &setting(&bad))).await;
         assert_eq!(refused.refused(400, "invalid_request")["field"], "/keepEarlierTexts", "{bad}");
     }
-    assert_eq!(set(&rest, true).await.ok()["config"]["backup"]["keepEarlierTexts"], true);
+    let answer = set(&rest, true).await.ok();
+    let backup = &answer["config"]["backup"];
+    assert_eq!(backup["keepEarlierTexts"], true);
+    assert_eq!(answer, json!({"config": {"backup": backup}}), "nothing that needs another scope");
     send(rest.put(&path, &json!({"timeZone": "UTC"}))).await.ok();
     assert_eq!(shown(&rest).await, true, "each setting alone leaves the others");
     // A key that may not read all times has nothing erased that it may not read.

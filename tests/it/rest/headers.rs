@@ -100,6 +100,10 @@ async fn methods_and_media_types_are_checked() {
         let request = rest.put(&rules, &json!({"content": "be kind"}));
         let answer = send(request.header("content-encoding", coding)).await;
         assert_eq!(answer.status.as_u16(), status, "{coding}");
+        if status == 415 {
+            let refused = answer.refused(415, "unsupported_media_type");
+            assert!(refused["error"].as_str().unwrap().contains("compressed"), "{refused}");
+        }
     }
     for kind in [None, Some("text/plain"), Some("application/jsonx")] {
         let mut request = rest.request(Method::PUT, &rules).body(body);
@@ -153,6 +157,11 @@ async fn pages_of_other_origins_only_where_it_is_set() {
     let (ours, other) = ("https://a.example.org", "https://b.example.org");
     for settings in [&[][..], &[("CHATKEEP_API_CORS_ORIGINS", ours)]] {
         let rest = Rest::start(settings).await;
+        // No preflight: the same with and without the setting.
+        let options = async |path: &str| send(rest.request(Method::OPTIONS, path)).await;
+        let plain = options("/me").await;
+        assert_eq!((plain.status.as_u16(), plain.header("allow")), (204, "OPTIONS, GET, HEAD"));
+        options("/nothing").await.refused(404, "not_found");
         for origin in [ours, other] {
             let allowed = if settings.is_empty() || origin == other { "" } else { origin };
             let plain = send(rest.get("/me").header("origin", origin)).await;

@@ -76,6 +76,8 @@ async fn a_key_is_made_shown_once_rotated_and_deleted() {
         assert_eq!(rotated.get(field), made.get(field), "{field}");
     }
     assert_eq!((rest.status(key, "/me").await, rest.status(second, "/me").await), (200, 200));
+    // Whoever did not get the answer learns that there is a successor, which does not end.
+    send(rest.request(Method::POST, &path)).await.refused(409, "conflict");
     let path = format!("/keys/{}/rotate", text(&rotated["keyId"]));
     let third = send(rest.post(&path, &json!({"overlapSeconds": 0}))).await.ok();
     let third_key = text(&third["key"]);

@@ -180,7 +180,7 @@ async fn items_of_lists_can_be_sent_back() {
     rest.stack.use_key("ck_member");
     let detail = send(rest.get(&under(""))).await.ok();
     let put = send(rest.put(&under("/backup/config"), &detail["config"]["backup"])).await.ok();
-    assert_eq!(put, detail);
+    assert_eq!(put["config"]["backup"], detail["config"]["backup"]);
     assert_eq!(detail["config"]["backup"]["paused"], false);
     let used = i64::MAX / 2;
     rest.stack.sql(format!("UPDATE users SET used_bytes = {used} WHERE user_id = '{OWNER}'")).await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{CHANNEL, OWNER, Rest, send, texts};
 use crate::harness::wait::until;
-use crate::hooks::sink::Sink;
+use crate::hooks::sink::{Reply, Sink};
 use crate::stack::DEADLINE;
 use crate::store::{at, said};
 
@@ -209,6 +209,38 @@ async fn the_log_is_read_and_repeated() {
     for wrong in ["dlv_999999", "dlv_x", "dlv_+1", "dlv_01"] {
         send(rest.get(&format!("{one}/deliveries/{wrong}"))).await.refused(404, "not_found");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_for_a_pause_has_its_next_attempt_after_it() {
+    let rest = Rest::start(PRIVATE).await;
+    let sink = Sink::start().await;
+    sink.answer("/busy", Reply::Header(503, "retry-after", "600".to_owned()));
+    let made = send(rest.post("/webhooks", &wanted(&sink.url("/busy")))).await.ok();
+    let path = format!("/webhooks/{}/deliveries", made["webhookId"].as_str().unwrap());
+    let list = async || {
+        let page = send(rest.get(&path)).await.ok();
+        page["deliveries"].as_array().unwrap().clone()
+    };
+    let now = super::now().millis();
+    for (count, id) in (1..).zip(["tried", "waiting"]) {
+        rest.keep(&[said(CHANNEL, id, now, "hello there")]).await;
+        until("the first was tried", DEADLINE, async || {
+            let all = list().await;
+            all.len() == count && all.last().is_some_and(|first| first["attempts"] == 1)
+        })
+        .await;
+    }
+    let all = list().await;
+    let [waiting, tried] = &all[..] else { panic!("two deliveries: {all:?}") };
+    let end = &tried["nextAttemptAt"];
+    assert!(end.is_string(), "{tried}");
+    assert_eq!((&waiting["attempts"], &waiting["nextAttemptAt"]), (&json!(0), end));
+    let one = format!("{path}/{}", waiting["deliveryId"].as_str().unwrap());
+    assert_eq!(&send(rest.get(&one)).await.ok()["nextAttemptAt"], end);
+    let again = send(rest.post(&format!("{one}/redeliver"), &json!({}))).await.ok();
+    assert_eq!(&again["nextAttemptAt"], end, "it waits for the pause, too");
+    assert_eq!(sink.at("/busy").len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

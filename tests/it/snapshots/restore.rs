@@ -123,7 +123,11 @@ async fn what_was_erased_after_a_snapshot_stays_erased() {
     let said = scene.restore(&id, &folder, &[]).await;
     assert!(said.contains("2 erasures made after this snapshot were repeated"), "{said}");
     let said = scene.restore(&later, &scene.new_folder("later"), &[]).await;
-    assert!(said.contains("nothing was erased after this snapshot"), "{said}");
+    assert!(said.contains("no erasure after this snapshot is known: "), "{said}");
+    let target = scene.target().display().to_string();
+    for asked in [&*target, "no ledger of a later snapshot was read", "--erased-in, which names"] {
+        assert!(said.contains(asked), "{asked}: {said}");
+    }
 
     let scene = scene.move_to(&folder).await;
     scene.stack.drained().await;

@@ -1,18 +1,26 @@
 //! Deletions as jobs: begun once, worked on by one, counted exactly.
 
+use std::sync::Arc;
+
 use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::time::ManualClock;
+use chatkeep_services::removals::RemovalWorker;
 use chatkeep_store::{
     ChannelChange, ChannelJob, IngestOutcome, JobKind, JobStatus, NewChannelJob, SMALL_JOB,
 };
 use futures_util::future::join_all;
+use sqlx::Executor as _;
+use tokio_util::sync::CancellationToken;
 
-use super::{Fixture, at, on_both, unsent};
+use super::{Fixture, at, clock_at, on_both, unsent};
+use crate::harness::wait::{DEADLINE, until, until_is};
 
 on_both!(
     a_small_job_is_claimed_by_whoever_begins_it,
     a_job_counts_what_was_not_unsent_before,
     what_is_to_be_removed_is_barred_from_the_beginning,
     a_large_job_is_for_one_worker_at_a_time,
+    a_claim_is_renewed_by_its_worker_alone,
     many_workers_do_everything_once,
     the_same_job_is_begun_once,
     a_job_that_fails_is_never_given_up,
@@ -60,7 +68,7 @@ async fn work(
     limit: u32,
     now: i64,
 ) -> Option<ChannelJob> {
-    let done = fixture.store.jobs().work_on_job(job, worker, limit, at(now)).await.unwrap();
+    let done = fixture.store.jobs().work_on_job(job, worker, limit, &clock_at(now)).await.unwrap();
     done.map(|done| done.job)
 }
 
@@ -154,6 +162,72 @@ async fn a_large_job_is_for_one_worker_at_a_time(fixture: Fixture) {
     assert_eq!((job.done, job.total, job.status), (total, total, JobStatus::Done));
 }
 
+async fn a_claim_is_renewed_by_its_worker_alone(fixture: Fixture) {
+    group(&fixture, 3).await;
+    let (job, _) = begin(&fixture, "j", erasure(), 50).await;
+    let jobs = fixture.store.jobs();
+    jobs.renew_job(&job, "A", at(5_000)).await.unwrap();
+    jobs.renew_job(&job, "B", at(50_000)).await.unwrap();
+    assert_eq!(jobs.claim_job("B", WHY, at(14_999)).await.unwrap(), None);
+    assert!(jobs.claim_job("B", WHY, at(15_000)).await.unwrap().is_some());
+}
+
+/// A batch may wait for rows of messages that somebody else changes, or be slow.
+#[tokio::test]
+async fn a_batch_keeps_its_job_however_long_it_takes() {
+    let fixture = Fixture::postgres().await;
+    group(&fixture, 3).await;
+    let (job, _) = begin(&fixture, "j", erasure(), 50).await;
+    let mut other = fixture.locked("SELECT 1 FROM messages FOR UPDATE").await;
+    let (store, clock) = (fixture.store.clone(), Arc::new(clock_at(101)));
+    let (worked_on, hands) = (job.clone(), Arc::clone(&clock));
+    let batch =
+        tokio::spawn(async move { store.jobs().work_on_job(&worked_on, "A", 2, &*hands).await });
+    fixture.until_one_waits().await;
+    let late = 100 + CLAIM;
+    clock.set(at(late));
+    let jobs = fixture.store.jobs();
+    assert_eq!(jobs.claim_job("B", WHY, at(late)).await.unwrap(), None);
+    // It waits for nothing, and has nothing to do.
+    jobs.renew_job(&job, "A", at(late)).await.unwrap();
+    other.execute("COMMIT").await.unwrap();
+    let job = batch.await.unwrap().unwrap().unwrap().job;
+    assert_eq!((job.done, job.status), (2, JobStatus::Running));
+    assert_eq!(fixture.value("SELECT interruptions FROM channel_jobs").await, "0");
+    // The claim lasts from the end of the batch on.
+    assert_eq!(jobs.claim_job("B", WHY, at(late + CLAIM - 2)).await.unwrap(), None);
+    assert!(jobs.claim_job("B", WHY, at(late + CLAIM)).await.unwrap().is_some());
+}
+
+/// A worker whose batch waits for the channel renews the claim meanwhile.
+#[tokio::test]
+async fn a_job_that_waits_for_its_channel_is_kept() {
+    let fixture = Fixture::postgres().await;
+    group(&fixture, 3).await;
+    let (job, _) = begin(&fixture, "j", erasure(), 50).await;
+    fixture.store.jobs().release_job(&job, "A", at(100)).await.unwrap();
+    let mut other = fixture.locked("SELECT 1 FROM channels FOR UPDATE").await;
+    let clock = Arc::new(clock_at(100));
+    let worker = RemovalWorker::new(fixture.store.clone(), Arc::<ManualClock>::clone(&clock));
+    let stop = CancellationToken::new();
+    let working = tokio::spawn(worker.run(stop.clone()));
+    fixture.until_one_waits().await;
+    clock.set(at(5_000));
+    until_is("the claim to be renewed", DEADLINE, "15000".to_owned(), async || {
+        fixture.value("SELECT claimed_until FROM channel_jobs").await
+    })
+    .await;
+    assert_eq!(fixture.store.jobs().claim_job("B", WHY, at(100 + CLAIM)).await.unwrap(), None);
+    other.execute("COMMIT").await.unwrap();
+    until("the job to be done", DEADLINE, async || {
+        let job = fixture.store.jobs().channel_job(&"C1".into(), "j").await.unwrap().unwrap();
+        job.status == JobStatus::Done
+    })
+    .await;
+    stop.cancel();
+    working.await.unwrap();
+}
+
 async fn many_workers_do_everything_once(fixture: Fixture) {
     group(&fixture, 2_100).await;
     begin(&fixture, "j", erasure(), 50).await;
@@ -168,8 +242,8 @@ async fn many_workers_do_everything_once(fixture: Fixture) {
                 if let Some(job) =
                     fixture.store.jobs().claim_job(&name, WHY, at(200)).await.unwrap()
                 {
-                    let batch =
-                        fixture.store.jobs().work_on_job(&job, &name, 100, at(200)).await.unwrap();
+                    let (jobs, clock) = (fixture.store.jobs(), clock_at(200));
+                    let batch = jobs.work_on_job(&job, &name, 100, &clock).await.unwrap();
                     done += batch.map_or(0, |batch| batch.removed.messages.len());
                     fixture.store.jobs().release_job(&job, &name, at(200)).await.unwrap();
                 }

@@ -367,7 +367,7 @@ async fn what_a_restored_database_lacks_is_one_outage(fixture: Fixture) {
     fixture.group("C1", &["U1"]).await;
     fixture.subscribe("C1", "U1", 5).await;
     let (processes, messages) = (fixture.store.processes(), fixture.store.messages());
-    processes.leave_lost_events().await.unwrap();
+    processes.leave_lost_events(at(1)).await.unwrap();
     let mut known = processes.bus_record().await.unwrap();
     assert_eq!(known, None, "no service ran on it");
     // The bus goes on; the restoration took a moment, or hours.
@@ -385,7 +385,7 @@ async fn what_a_restored_database_lacks_is_one_outage(fixture: Fixture) {
         messages.record_alive(at(alive)).await.unwrap();
         // An attempt may be repeated.
         for _ in 0..2 {
-            processes.leave_lost_events().await.unwrap();
+            processes.leave_lost_events(at(start)).await.unwrap();
         }
         let restored = processes.bus_record().await.unwrap();
         messages.record_alive(at(start)).await.unwrap();

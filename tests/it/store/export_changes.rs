@@ -14,7 +14,7 @@ use super::exports::{
     NOW, SETTLED, applied, begun, blob, claimed, completed, edited, files, group, orphans, part,
     present, stored,
 };
-use super::{Fixture, at, on_both, unsent};
+use super::{Fixture, at, clock_at, on_both, unsent};
 use crate::harness::wait::until;
 use crate::stack::DEADLINE;
 
@@ -52,7 +52,7 @@ impl Removal {
         let (channel, kind, by, worker) = (&channel, &kind, &by, Some("R"));
         let new = NewChannelJob { id: "job_1", channel, kind, sent_before: at(15), by, worker };
         let (job, _) = fixture.store.jobs().begin_job(&new, at(NOW)).await.unwrap();
-        fixture.store.jobs().work_on_job(&job, "R", 100, at(NOW)).await.unwrap().unwrap();
+        fixture.store.jobs().work_on_job(&job, "R", 100, &clock_at(NOW)).await.unwrap().unwrap();
     }
 }
 

@@ -1,17 +1,29 @@
 //! Exports in the background: equal requests, and exports that end the process which writes them.
 
+use std::sync::Arc;
+
+use chatkeep_blobs::Blobs;
+use chatkeep_core::config::{BlobsKind, S3Config};
+use chatkeep_core::disk::DiskReserve;
+use chatkeep_core::time::ManualClock;
+use chatkeep_services::export_jobs::ExportWorker;
 use chatkeep_store::{EXPORT_RETENTION, JobStatus, NewExportJob, PartOutcome};
+use chatkeep_view::Links;
+use sqlx::Executor as _;
+use tokio_util::sync::CancellationToken;
 
 use super::exports::{
     CLAIM, NOW, WHY, applied, begun, begun_by, claimed, completed, group, part, present, stored,
 };
-use super::{Fixture, at, on_both, unsent};
+use super::{Fixture, at, clock_at, on_both, unsent};
+use crate::harness::wait::{DEADLINE, until_is};
 
 on_both!(
     an_export_that_ends_its_process_is_given_up,
     a_part_that_is_written_ends_the_count_of_interruptions,
     whoever_asks_again_gets_the_export_that_is_not_completed_yet,
     requests_at_the_same_moment_make_one_export,
+    a_slow_step_does_not_shorten_a_renewed_claim,
 );
 
 async fn an_export_that_ends_its_process_is_given_up(fixture: Fixture) {
@@ -57,6 +69,51 @@ async fn a_part_that_is_written_ends_the_count_of_interruptions(fixture: Fixture
     assert_eq!(export.interruptions, 0);
     let export = claimed(&fixture, "P3", NOW + 2 * CLAIM).await.unwrap();
     assert_eq!((export.interruptions, export.was_interrupted()), (1, false));
+}
+
+/// A step that waits for locks knows the time of before.
+async fn a_slow_step_does_not_shorten_a_renewed_claim(fixture: Fixture) {
+    group(&fixture).await;
+    begun(&fixture, "exp_1", NOW).await;
+    let export = claimed(&fixture, "A", NOW).await.unwrap();
+    let renewed = NOW + 20_000;
+    fixture.store.exports().renew_export(&export, "A", at(renewed)).await.unwrap();
+    let first = part(&fixture, &export, "A").await;
+    assert_eq!(claimed(&fixture, "B", renewed).await, None, "a part was begun");
+    let outcome = stored(&fixture, &export, ("A", &first, 'a'), (2, false)).await;
+    assert!(matches!(outcome, PartOutcome::Stored(_)), "{outcome:?}");
+    assert_eq!(claimed(&fixture, "B", renewed).await, None, "a part was stored");
+}
+
+/// A worker whose next part waits for the channel renews the claim meanwhile.
+#[tokio::test]
+async fn an_export_that_waits_for_its_channel_is_kept() {
+    let fixture = Fixture::postgres().await;
+    group(&fixture).await;
+    begun(&fixture, "exp_1", NOW).await;
+    let mut other = fixture.locked("SELECT 1 FROM channels FOR UPDATE").await;
+    let clock = Arc::new(clock_at(NOW));
+    let folder = BlobsKind::Folder(fixture.folder.path().join("files"));
+    let worker = ExportWorker::new(
+        fixture.store.clone(),
+        Blobs::open(&folder, &S3Config::default()).unwrap(),
+        Arc::<ManualClock>::clone(&clock),
+        DiskReserve::new(0),
+        Links::default(),
+    );
+    let stop = CancellationToken::new();
+    let working = tokio::spawn(worker.run(stop.clone()));
+    fixture.until_one_waits().await;
+    clock.set(at(NOW + 5_000));
+    let renewed = (NOW + 15_000).to_string();
+    until_is("the claim to be renewed", DEADLINE, renewed, async || {
+        fixture.value("SELECT claimed_until FROM exports").await
+    })
+    .await;
+    assert_eq!(claimed(&fixture, "B", NOW + CLAIM).await, None);
+    other.execute("COMMIT").await.unwrap();
+    stop.cancel();
+    working.await.unwrap();
 }
 
 async fn whoever_asks_again_gets_the_export_that_is_not_completed_yet(fixture: Fixture) {

@@ -8,7 +8,7 @@ use chatkeep_store::{
     NewExportJob, PartOutcome, WrittenPart,
 };
 
-use super::{Fixture, at, change, on_both, said, unsent};
+use super::{Fixture, at, change, clock_at, on_both, said, unsent};
 
 on_both!(
     an_export_is_written_part_by_part,
@@ -262,7 +262,7 @@ async fn a_removal_takes_parts_out_of_date(fixture: Fixture) {
         worker: Some("R"),
     };
     let (job, _) = fixture.store.jobs().begin_job(&new, at(NOW)).await.unwrap();
-    fixture.store.jobs().work_on_job(&job, "R", 100, at(NOW)).await.unwrap().unwrap();
+    fixture.store.jobs().work_on_job(&job, "R", 100, &clock_at(NOW)).await.unwrap().unwrap();
     assert_eq!(present(&fixture, "exp_1").await.status, JobStatus::Pending);
     assert_eq!(orphans(&fixture).await, [blob('a')]);
 }

@@ -1,9 +1,11 @@
 //! Import: counted like live messages, and without effect on earlier ones.
 
+use std::collections::BTreeSet;
+
 use chatkeep_core::blob::BlobId;
 use chatkeep_core::event::{ChannelKind, PlatformKind};
-use chatkeep_core::id::ChannelId;
-use chatkeep_core::message::{Content, MessageType};
+use chatkeep_core::id::{ChannelId, UserId};
+use chatkeep_core::message::{Content, EarlierText, MessageType};
 use chatkeep_core::plan::Plan;
 use chatkeep_store::{
     BackupState, ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
@@ -12,8 +14,8 @@ use chatkeep_store::{
 };
 
 use super::{
-    Fixture, at, delete_before, erase_person, imported_text, on_both, outbox_events, said, sized,
-    unsent,
+    Fixture, at, delete_before, edited, erase_person, imported_text, on_both, outbox_events, said,
+    sized, unsent,
 };
 
 on_both!(
@@ -26,8 +28,10 @@ on_both!(
     an_import_that_was_undone_adds_nothing_more,
     files_of_an_import_go_with_it,
     senders_of_imports_have_names,
+    people_are_named_by_when_they_wrote,
     a_deleted_time_stays_empty,
     what_no_quota_had_room_for_is_brought,
+    an_edit_that_waits_for_its_message_is_applied_to_it,
     who_keeps_copies_is_told,
 );
 
@@ -112,6 +116,35 @@ async fn nobody_subscribed_means_nothing_imported(fixture: Fixture) {
     assert_eq!(fixture.counters("C1").await, (0, 0));
 }
 
+async fn people_are_named_by_when_they_wrote(fixture: Fixture) {
+    fixture.group("C1", &["U1", "U2", "U3"]).await;
+    fixture.group("C2", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    fixture.keep(&[said("C1", "live", 50, "x")], 60).await;
+    let import = begun(&fixture, None).await;
+    let batch = [("a", 11, "import:early"), ("b", 40, "import:late"), ("c", 12, "U2")]
+        .map(|(id, time, user)| imported_text(id, time, user, "x"));
+    fixture.store.imports().import(import, &"C1".into(), &batch, at(70)).await.unwrap();
+    let (members, both) = (fixture.store.members(), ["C1", "C2"].map(ChannelId::from));
+    let ids = |people: Vec<(UserId, Option<String>)>| {
+        let mut ids: Vec<_> = people.into_iter().map(|(user, _)| user.into_string()).collect();
+        ids.sort_unstable();
+        ids
+    };
+    let authors =
+        async |since: Option<i64>| ids(members.authors_in(&both, since.map(at)).await.unwrap());
+    assert_eq!(authors(None).await, ["U1", "U2", "import:early", "import:late"]);
+    assert_eq!(authors(Some(12)).await, ["U1", "U2", "import:late"]);
+    assert_eq!(authors(Some(13)).await, ["U1", "import:late"]);
+    assert_eq!(authors(Some(51)).await, [""; 0]);
+    let named = async |since: i64| ids(members.names_since(&both, at(since)).await.unwrap());
+    assert_eq!(named(11).await, ["U1", "U2", "U3", "import:early", "import:late"]);
+    assert_eq!(named(40).await, ["U1", "U2", "U3", "import:late"]);
+    assert_eq!(named(41).await, ["U1", "U2", "U3"], "members, whatever they wrote");
+    assert_eq!(ids(members.names_since(&["C2".into()], at(1)).await.unwrap()), ["U1"]);
+    assert_eq!(ids(members.authors_in(&["C2".into()], None).await.unwrap()), [""; 0]);
+}
+
 async fn a_deleted_time_stays_empty(fixture: Fixture) {
     fixture.group("C1", &["U1"]).await;
     fixture.subscribe("C1", "U1", 5).await;
@@ -155,6 +188,49 @@ async fn what_no_quota_had_room_for_is_brought(fixture: Fixture) {
     assert_eq!(fixture.keep(&live, 40).await, [IngestOutcome::Known; 2]);
     assert_eq!(undo(&fixture, import).await, (vec!["lost".to_owned()], 16));
     assert_eq!(fixture.counters("C1").await, (Plan::Free.quota(), 0));
+}
+
+async fn an_edit_that_waits_for_its_message_is_applied_to_it(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 5).await;
+    let (store, channel) = (&fixture.store, "C1".into());
+    fixture.keep_earlier_texts("C1", true, 6).await;
+    let edits = ["plain", "older", "later"].map(|id| edited("C1", id, 20, "new"));
+    fixture.keep(&edits, 21).await;
+    assert_eq!(fixture.counters("C1").await, (0, 0));
+    let text = |id, edited_at: Option<i64>, text| ImportedMessage {
+        edited_at: edited_at.map(at),
+        ..imported_text(id, 10, "U9", text)
+    };
+    let batch = [
+        text("plain", None, "zebra"),
+        text("older", Some(15), "zebra"),
+        text("later", Some(25), "last"),
+    ];
+    assert_eq!(store.imports().try_import(&channel, &batch).await.unwrap(), counts(3, 0, 0));
+    for (now, expected) in [(30, counts(3, 0, 0)), (31, counts(0, 3, 0))] {
+        let imported = store.imports().import(IMPORT, &channel, &batch, at(now)).await.unwrap();
+        assert_eq!(imported, ImportOutcome::Done(expected));
+    }
+    let stored = |text: &str| serde_json::to_string(&Content::text(text)).unwrap();
+    let mut bytes = 0;
+    for (id, content, edited_at, earlier) in [
+        ("plain", "new", 20, (10, "zebra")),
+        ("older", "new", 20, (15, "zebra")),
+        ("later", "last", 25, (20, "new")),
+    ] {
+        let key = (channel.clone(), id.into());
+        let states = store.messages().message_states(&BTreeSet::from([key])).await.unwrap();
+        let state = &states[0].2;
+        assert_eq!((state.sent_at, state.edited_at), (Some(at(10)), Some(at(edited_at))), "{id}");
+        assert_eq!(state.content, Some(stored(content)), "{id}");
+        let texts: Vec<_> = state.earlier_texts.as_slice().iter().collect();
+        assert_eq!(texts, [&EarlierText { at: at(earlier.0), content: stored(earlier.1) }], "{id}");
+        bytes += state.bytes();
+    }
+    assert_eq!(fixture.counters("C1").await, (bytes, 3));
+    // Received as well, it is what it was.
+    assert_eq!(fixture.keep(&[said("C1", "plain", 10, "zebra")], 40).await, [IngestOutcome::Known]);
 }
 
 async fn begun(fixture: &Fixture, time_zone: Option<&str>) -> ImportId {

@@ -17,6 +17,7 @@ use crate::stack::DEADLINE;
 on_both!(
     a_lease_has_one_holder,
     a_lease_ends,
+    a_lease_of_before_the_clock_was_set_back_is_none,
     of_many_claims_one_succeeds,
     only_a_lease_that_ended_unreleased_is_taken_over,
 );
@@ -50,6 +51,19 @@ async fn a_lease_ends(fixture: Fixture) {
     fixture.run("UPDATE job_leases SET until = until - 10001").await;
     assert!(take("two").await);
     assert!(!take("one").await);
+}
+
+async fn a_lease_of_before_the_clock_was_set_back_is_none(fixture: Fixture) {
+    let jobs = fixture.store.jobs();
+    assert!(jobs.take_job_lease("purge", "one", LEASE).await.unwrap());
+    fixture.run("UPDATE job_leases SET until = until + 40000").await;
+    assert!(!jobs.take_job_lease("purge", "two", LEASE).await.unwrap(), "clocks differ");
+    assert!(!jobs.take_over_job_lease("purge", "two", LEASE).await.unwrap());
+    fixture.run("UPDATE job_leases SET until = until + 86400000").await;
+    assert!(jobs.take_job_lease("purge", "two", LEASE).await.unwrap());
+    fixture.run("UPDATE job_leases SET until = until + 86400000").await;
+    assert!(jobs.take_over_job_lease("purge", "three", LEASE).await.unwrap());
+    assert!(!jobs.take_job_lease("purge", "two", LEASE).await.unwrap());
 }
 
 async fn of_many_claims_one_succeeds(fixture: Fixture) {

@@ -54,7 +54,7 @@ async fn rotation_keeps_properties_and_ends_the_old_key(fixture: Fixture) {
         match store.keys().rotate_key(&by.into(), old, pair, at(until), at(now)).await.unwrap() {
             Rotated::Done(key) => Some(*key),
             Rotated::NoKey => None,
-            Rotated::TooMany => panic!("there is room"),
+            Rotated::Replaced => panic!("replaced before"),
         }
     };
     let made = rotate("U1", &old, &next, 90, 20).await.unwrap();
@@ -69,14 +69,14 @@ async fn rotation_keeps_properties_and_ends_the_old_key(fixture: Fixture) {
     }
     let expires = async |secret: &str| store.keys().key(secret).await.unwrap().unwrap().expires_at;
     assert_eq!(expires("key_old").await, Some(at(90)));
-    // The old one never lives longer for being rotated again.
+    // Its end is that of the overlap by now, which no other successor is to have.
     let third = KeyId::from("key_third");
-    assert!(rotate("U1", &old, &third, 300, 30).await.is_some());
+    let again = store.keys().rotate_key(&user, &old, (&third, "key_third"), at(300), at(30)).await;
+    assert!(matches!(again.unwrap(), Rotated::Replaced));
     assert_eq!(expires("key_old").await, Some(at(90)));
-    let fourth = KeyId::from("key_fourth");
-    assert!(rotate("U1", &old, &fourth, 300, 90).await.is_none(), "it has expired");
-    assert!(rotate("U1", &"key_none".into(), &fourth, 300, 30).await.is_none());
-    assert!(store.keys().key("key_fourth").await.unwrap().is_none());
+    assert!(rotate("U1", &old, &third, 300, 90).await.is_none(), "it has expired");
+    assert!(rotate("U1", &"key_none".into(), &third, 300, 30).await.is_none());
+    assert!(store.keys().key("key_third").await.unwrap().is_none());
 }
 
 async fn nobody_touches_another_persons_keys(fixture: Fixture) {
@@ -221,7 +221,7 @@ async fn rotating_makes_no_more_keys(fixture: Fixture) {
     assert_eq!(fixture.value(live).await, (KEYS_OF_USER + 1).to_string());
     assert!(store.keys().add_key(&new(&"key_more".into(), &user), at(21)).await.unwrap().is_none());
     // One more would be in overlap.
-    assert!(matches!(rotate("key_r8", "key_twice").await, Rotated::TooMany));
+    assert!(matches!(rotate("key_r8", "key_twice").await, Rotated::Replaced));
     // Without its successor it counts by itself.
     assert!(store.keys().drop_key_of(&user, &"key_r9".into(), at(21)).await.unwrap());
     assert!(store.keys().add_key(&new(&"key_more".into(), &user), at(21)).await.unwrap().is_none());

@@ -13,7 +13,7 @@ use crate::harness::postgres::Postgres;
 use crate::harness::wait::{DEADLINE, until};
 
 /// Opens a connection with a transaction that has an id, and stays open.
-async fn writing(url: &str, statement: &str) -> PgConnection {
+pub(super) async fn writing(url: &str, statement: &str) -> PgConnection {
     let mut connection = PgConnection::connect(url).await.unwrap();
     connection.execute("BEGIN").await.unwrap();
     connection.execute(AssertSqlSafe(statement.to_owned())).await.unwrap();
@@ -45,7 +45,8 @@ async fn held_over(reads: &mut watch::Receiver<usize>, count: usize) {
     let _ended = reads.wait_for(|&reads| reads >= end).await;
 }
 
-fn row(subject: &str) -> String {
+/// Returns the statement that logs a message of C1.
+pub(super) fn row(subject: &str) -> String {
     format!(
         "INSERT INTO outbox_events (type, at, logged_at, channel_id, subject_id)
          VALUES ('message.received', 1, 1, 'C1', '{subject}')"

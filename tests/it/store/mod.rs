@@ -58,12 +58,12 @@ use chatkeep_core::event::{ChannelKind, ChannelRef, PlatformKind};
 use chatkeep_core::id::{ChannelId, KeyId, MessageId, UserId};
 use chatkeep_core::message::{Content, EarlierTexts, MessageChange, MessageType, Received};
 use chatkeep_core::role::Scope;
-use chatkeep_core::time::{Clock as _, SystemClock, Timestamp};
+use chatkeep_core::time::{Clock as _, ManualClock, SystemClock, Timestamp};
 use chatkeep_store::{
     ChannelChange, ImportedMessage, IngestOutcome, JobKind, NewChannelJob, NewKey,
     PresenceEvidence, PresenceEvidenceKind, Removed, Store,
 };
-use sqlx::{AssertSqlSafe, Connection as _, Executor as _, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, SqliteConnection};
 use tempfile::TempDir;
 
 use crate::harness::postgres::{Postgres, TestDb};
@@ -198,6 +198,22 @@ impl Fixture {
         connection.execute(AssertSqlSafe(sql.to_owned())).await.unwrap();
     }
 
+    /// Opens a transaction on PostgreSQL that holds the locks of a statement.
+    pub(crate) async fn locked(&self, statement: &'static str) -> PgConnection {
+        let url = self.database.as_ref().unwrap().url();
+        let mut connection = PgConnection::connect(&url).await.unwrap();
+        connection.execute("BEGIN").await.unwrap();
+        connection.execute(statement).await.unwrap();
+        connection
+    }
+
+    /// Waits until one session of PostgreSQL waits for a lock.
+    pub(crate) async fn until_one_waits(&self) {
+        const WAITING: &str = "SELECT COUNT(*) FROM pg_stat_activity
+                               WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        until("a session to wait", DEADLINE, async || self.value(WAITING).await == "1").await;
+    }
+
     /// Returns bytes and messages in the channel's counters.
     pub(crate) async fn counters(&self, channel: &str) -> (i64, i64) {
         let channel = self.store.channels().channel(&channel.into()).await.unwrap().unwrap();
@@ -322,7 +338,13 @@ async fn remove_batch(
     if !claimed {
         store.jobs().claim_job("test", "", now).await.unwrap();
     }
-    store.jobs().work_on_job(&job, "test", 2_000, now).await.unwrap().unwrap().removed
+    let clock = ManualClock::new(now);
+    store.jobs().work_on_job(&job, "test", 2_000, &clock).await.unwrap().unwrap().removed
+}
+
+/// Returns a clock that stands at that time.
+pub(crate) fn clock_at(millis: i64) -> ManualClock {
+    ManualClock::new(at(millis))
 }
 
 pub(crate) const fn at(millis: i64) -> Timestamp {

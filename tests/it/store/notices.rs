@@ -9,6 +9,7 @@ on_both!(
     only_the_last_crossing_is_told,
     what_was_heard_last_is_remembered,
     who_has_a_chat_and_wants_to_hear,
+    pages_reach_every_notice_once,
 );
 
 async fn prepared(fixture: &Fixture) {
@@ -17,7 +18,7 @@ async fn prepared(fixture: &Fixture) {
 }
 
 async fn pending(fixture: &Fixture) -> Vec<UsageNotice> {
-    fixture.store.accounts().pending_usage_notices(10).await.unwrap()
+    fixture.store.accounts().pending_usage_notices(None, 10).await.unwrap()
 }
 
 async fn only_the_last_crossing_is_told(fixture: Fixture) {
@@ -101,4 +102,25 @@ async fn who_has_a_chat_and_wants_to_hear(fixture: Fixture) {
     assert_eq!(fixture.store.accounts().wants_notices(&user).await.unwrap(), Some(false));
     assert!(!fixture.store.accounts().set_notices_enabled(&"nobody".into(), true).await.unwrap());
     assert_eq!(fixture.store.accounts().wants_notices(&"nobody".into()).await.unwrap(), None);
+}
+
+async fn pages_reach_every_notice_once(fixture: Fixture) {
+    fixture.group("C1", &["U1", "U2", "U3"]).await;
+    for user in ["U1", "U2", "U3"] {
+        fixture.subscribe("C1", user, 5).await;
+    }
+    let full = Plan::Free.quota() - 10;
+    fixture.run(&format!("UPDATE users SET used_bytes = {full}")).await;
+    fixture.keep(&[sized("C1", "a", 10, 60)], 10).await;
+    let all: Vec<_> = pending(&fixture).await.into_iter().map(|notice| notice.id).collect();
+    assert_eq!(all.len(), 3);
+    let (mut paged, mut after) = (Vec::new(), None);
+    // None of them is settled: the next page begins behind them all the same.
+    while let Some(last) =
+        fixture.store.accounts().pending_usage_notices(after, 1).await.unwrap().pop()
+    {
+        after = Some(last.id);
+        paged.push(last.id);
+    }
+    assert_eq!(paged, all);
 }

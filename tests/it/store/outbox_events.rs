@@ -24,6 +24,7 @@ on_both!(
     pages_give_everything_once,
     nothing_is_skipped_while_others_write,
     old_ones_are_deleted,
+    those_of_a_clock_that_was_ahead_go_with_older_ones,
     a_reader_learns_that_events_were_purged_before_it_read_them,
     a_place_of_a_lost_database_begins_anew,
     a_reader_whose_event_was_lost_gets_what_came_since,
@@ -422,6 +423,23 @@ async fn old_ones_are_deleted(fixture: Fixture) {
     assert_eq!(store.outbox().purge_outbox_events(at(201)).await.unwrap(), 0);
     let left = all(&fixture, &["C1"]).await;
     assert_eq!(told(&left), [("message.received", 10, "at 300")]);
+}
+
+async fn those_of_a_clock_that_was_ahead_go_with_older_ones(fixture: Fixture) {
+    prepared(&fixture).await;
+    for now in [5_000, 5_001, 100, 300, 5_002] {
+        fixture.keep(&[said("C1", &format!("at {now}"), 10, "x")], now).await;
+    }
+    let outbox = fixture.store.outbox();
+    let purge_future =
+        async |before| outbox.purge_future_events(at(before), at(400)).await.unwrap();
+    assert_eq!(purge_future(100).await, 0, "nothing behind them is old");
+    assert_eq!(purge_future(201).await, 2);
+    assert_eq!(outbox.purge_outbox_events(at(201)).await.unwrap(), 1);
+    assert_eq!(purge_future(201).await, 0);
+    let left = all(&fixture, &["C1"]).await;
+    let received = |id| ("message.received", 10, id);
+    assert_eq!(told(&left), [received("at 300"), received("at 5002")]);
 }
 
 async fn a_reader_learns_that_events_were_purged_before_it_read_them(fixture: Fixture) {

@@ -6,6 +6,7 @@ use super::{Fixture, at, on_both, sized, unsent};
 on_both!(
     a_day_has_the_usage_at_its_end,
     a_slow_clock_writes_into_the_newest_day,
+    days_of_a_clock_that_was_ahead_become_today,
     days_that_no_later_one_needs_are_purged,
 );
 
@@ -47,6 +48,17 @@ async fn a_slow_clock_writes_into_the_newest_day(fixture: Fixture) {
     fixture.keep(&[sized("C1", "d", 5 * DAY, 40)], 5 * DAY).await;
     let used = fixture.used("U1").await;
     assert_eq!(days(&fixture, 0).await, [(1, 90), (3, 150), (6, used)]);
+}
+
+async fn days_of_a_clock_that_was_ahead_become_today(fixture: Fixture) {
+    filled(&fixture).await;
+    let mut expected = days(&fixture, 0).await;
+    for (message, day) in [("d", 50), ("e", 51)] {
+        fixture.keep(&[sized("C1", message, 6 * DAY, 40)], day * DAY).await;
+    }
+    fixture.store.jobs().reset_future_times(at(7 * DAY)).await.unwrap();
+    expected.push((7, fixture.used("U1").await));
+    assert_eq!(days(&fixture, 0).await, expected);
 }
 
 async fn days_that_no_later_one_needs_are_purged(fixture: Fixture) {

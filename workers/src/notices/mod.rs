@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::ItemFailures;
-use crate::direct_message::{self, DirectMessage};
+use crate::direct_message::{DirectMessage, DirectMessageRound};
 use crate::periodic::{JobFailure, JobScope, PeriodicJob};
 
-/// Maximum number of notices sent in one round.
+/// Maximum number of notices read at once.
 const BATCH: u32 = 100;
 
 /// Notifies users of their usage.
@@ -42,37 +42,58 @@ impl PeriodicJob for UsageNotifier {
 }
 
 impl UsageNotifier {
+    /// Goes through all pending notices. One that cannot be sent yet stays pending.
     async fn notify_all(&self) -> Result<(), StoreError> {
         let mut failures = ItemFailures::of(Self::NAME);
-        for notice in self.store.accounts().pending_usage_notices(BATCH).await? {
-            let outcome = match pointless(&notice) {
-                Some(reason) => Some(reason),
-                None => self.notify_user(&notice).await,
+        let mut round = DirectMessageRound::new(&self.bots, &self.clock);
+        let mut after = None;
+        loop {
+            let notices = self.store.accounts().pending_usage_notices(after, BATCH).await?;
+            let Some(last) = notices.last() else {
+                return failures.into_result();
             };
-            let Some(outcome) = outcome else { continue };
-            let now = self.clock.now();
-            let settled = self.store.accounts().settle_notice(&notice, outcome, now).await;
-            if failures.isolate(&notice.user, settled)? == Some(true) {
-                let outcome = outcome.name();
-                metric::USAGE_NOTICES.add([outcome.into()], 1);
-                info!(user = %notice.user, status = notice.status.name(), outcome, "usage notice");
+            after = Some(last.id);
+            for notice in &notices {
+                let handled = self.handle(notice, &mut round).await;
+                failures.isolate(&notice.user, handled)?;
             }
         }
-        failures.into_result()
     }
 
-    async fn notify_user(&self, notice: &UsageNotice) -> Option<NoticeOutcome> {
-        let news = DirectMessage {
-            user: &notice.user,
-            chat: notice.chat.as_ref(),
-            at: notice.at,
-            key: format!("usage-notice:{}:{}:{}", notice.user, notice.id, notice.at.millis()),
+    /// Sends a notice, unless it is pointless, and records the outcome.
+    async fn handle(
+        &self,
+        notice: &UsageNotice,
+        round: &mut DirectMessageRound<'_>,
+    ) -> Result<(), StoreError> {
+        let outcome = match pointless(notice) {
+            Some(reason) => Some(reason),
+            None => notify_user(notice, round).await,
         };
-        direct_message::push_message(&self.bots, &self.clock, news, |language| {
-            texts::text(notice, language)
-        })
-        .await
+        let Some(outcome) = outcome else {
+            return Ok(());
+        };
+        let now = self.clock.now();
+        if self.store.accounts().settle_notice(notice, outcome, now).await? {
+            let outcome = outcome.name();
+            metric::USAGE_NOTICES.add([outcome.into()], 1);
+            info!(user = %notice.user, status = notice.status.name(), outcome, "usage notice");
+        }
+        Ok(())
     }
+}
+
+async fn notify_user(
+    notice: &UsageNotice,
+    round: &mut DirectMessageRound<'_>,
+) -> Option<NoticeOutcome> {
+    let news = DirectMessage {
+        user: &notice.user,
+        chat: notice.chat.as_ref(),
+        at: notice.at,
+        key: format!("usage-notice:{}:{}:{}", notice.user, notice.id, notice.at.millis()),
+    };
+    round.push_message(news, |language| texts::text(notice, language)).await
 }
 
 /// Returns the reason for skipping a notice, if any.

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::record::DeliveryResult;
-use super::{Bodies, Notifier, POLL_INTERVAL};
+use super::{Bodies, FAILING_AFTER, Notifier, POLL_INTERVAL};
 use crate::log_failure;
 use crate::supervisor::track;
 
@@ -19,8 +19,6 @@ use crate::supervisor::track;
 const LEASE_MARGIN: Duration = Duration::from_secs(15);
 /// Maximum time that a leased delivery waits for its turn; then it is released.
 const MAX_QUEUE_TIME: Duration = Duration::from_secs(15);
-/// Time of failure after which an endpoint gets one delivery at a time.
-const FAILING_AFTER: Duration = Duration::from_mins(1);
 /// Factor of the concurrency that gives the batch size of a lease: leasing each delivery by itself
 /// would take longer than making it.
 const CLAIM_FACTOR: usize = 8;

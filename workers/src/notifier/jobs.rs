@@ -7,7 +7,7 @@ use chatkeep_core::metric;
 use tokio_util::sync::CancellationToken;
 
 use super::owners::OwnerNotices;
-use super::{Bodies, Notifier};
+use super::{Bodies, FAILING_AFTER, Notifier};
 use crate::periodic::{JobFailure, JobScope, PeriodicJob, PeriodicJobs};
 
 /// Measures the queue of deliveries.
@@ -34,7 +34,7 @@ impl<B: Bodies> PeriodicJob for QueueFigures<B> {
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
         let Notifier { store, clock, .. } = &*self.0;
         let now = clock.now();
-        let queue = store.webhooks().webhook_queue(now).await?;
+        let queue = store.webhooks().webhook_queue(now.minus(FAILING_AFTER), now).await?;
         let lag = queue.oldest_due.map_or(Duration::ZERO, |due| now.since(due));
         metric::DELIVERY_QUEUE.set([], counted(queue.waiting));
         metric::DELIVERY_DUE.set([], counted(queue.due));

@@ -34,6 +34,8 @@ use crate::recent_traces::RecentTraces;
 
 /// Poll interval of new events and due deliveries.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// Time of failure after which an endpoint gets one delivery at a time, and is not counted as late.
+pub const FAILING_AFTER: Duration = Duration::from_mins(1);
 /// Maximum number of attempts that wait to be recorded.
 const RESULTS: usize = 1_024;
 

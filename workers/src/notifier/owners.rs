@@ -4,17 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
+use chatkeep_core::id::WebhookId;
 use chatkeep_core::metric;
+use chatkeep_core::time::Timestamp;
 use chatkeep_store::{NoticeOutcome, PendingNotice, StoreError};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use super::{Bodies, Notifier, texts};
 use crate::ItemFailures;
-use crate::direct_message::{self, DirectMessage};
+use crate::direct_message::{DirectMessage, DirectMessageRound};
 use crate::periodic::{JobFailure, JobScope, PeriodicJob};
 
-/// Maximum number of notices sent in one round.
+/// Maximum number of notices read at once.
 const BATCH: u32 = 100;
 
 /// Notifies the owners of disabled endpoints.
@@ -33,41 +35,62 @@ impl<B: Bodies> PeriodicJob for OwnerNotices<B> {
 }
 
 impl<B: Bodies> Notifier<B> {
-    /// Sends the pending notices, at most 100. One that cannot be sent yet stays pending.
+    /// Goes through all pending notices. One that cannot be sent yet stays pending.
     ///
     /// # Errors
     /// Fails when the store fails.
     #[boxed]
     pub async fn notify_owners(&self) -> Result<(), StoreError> {
         let mut failures = ItemFailures::of(OwnerNotices::<B>::NAME);
-        for webhook in self.store.webhooks().pending_webhook_notices(BATCH).await? {
-            let outcome = if self.settings.tell_owners {
-                self.notify_owner(&webhook).await
-            } else {
-                Some(NoticeOutcome::NotWanted)
+        let mut round = DirectMessageRound::new(&self.bots, &self.clock);
+        let mut after: Option<(Timestamp, WebhookId)> = None;
+        loop {
+            let webhooks = self.store.webhooks();
+            let pending = webhooks.pending_webhook_notices(after.as_ref(), BATCH).await?;
+            let Some(last) = pending.last() else {
+                return failures.into_result();
             };
-            let Some(outcome) = outcome else { continue };
-            let (webhooks, now) = (self.store.webhooks(), self.clock.now());
-            let settled = webhooks.settle_webhook_notice(&webhook, outcome, now).await;
-            if failures.isolate(&webhook.id, settled)? == Some(true) {
-                let outcome = outcome.name();
-                metric::DELIVERY_NOTICES.add([outcome.into()], 1);
-                info!(webhook = %webhook.id, outcome, "webhook notice");
+            after = Some((last.at, last.id.clone()));
+            for webhook in &pending {
+                let handled = self.handle_notice(webhook, &mut round).await;
+                failures.isolate(&webhook.id, handled)?;
             }
         }
-        failures.into_result()
     }
 
-    async fn notify_owner(&self, webhook: &PendingNotice) -> Option<NoticeOutcome> {
-        let news = DirectMessage {
-            user: &webhook.user,
-            chat: webhook.chat.as_ref(),
-            at: webhook.at,
-            key: format!("webhook-disabled:{}:{}", webhook.id, webhook.at.millis()),
+    /// Notifies the owner of a webhook, if that is wanted, and records the outcome.
+    async fn handle_notice(
+        &self,
+        webhook: &PendingNotice,
+        round: &mut DirectMessageRound<'_>,
+    ) -> Result<(), StoreError> {
+        let outcome = if self.settings.tell_owners {
+            notify_owner(webhook, round).await
+        } else {
+            Some(NoticeOutcome::NotWanted)
         };
-        direct_message::push_message(&self.bots, &self.clock, news, |language| {
-            texts::text(webhook, language)
-        })
-        .await
+        let Some(outcome) = outcome else {
+            return Ok(());
+        };
+        let now = self.clock.now();
+        if self.store.webhooks().settle_webhook_notice(webhook, outcome, now).await? {
+            let outcome = outcome.name();
+            metric::DELIVERY_NOTICES.add([outcome.into()], 1);
+            info!(webhook = %webhook.id, outcome, "webhook notice");
+        }
+        Ok(())
     }
+}
+
+async fn notify_owner(
+    webhook: &PendingNotice,
+    round: &mut DirectMessageRound<'_>,
+) -> Option<NoticeOutcome> {
+    let news = DirectMessage {
+        user: &webhook.user,
+        chat: webhook.chat.as_ref(),
+        at: webhook.at,
+        key: format!("webhook-disabled:{}:{}", webhook.id, webhook.at.millis()),
+    };
+    round.push_message(news, |language| texts::text(webhook, language)).await
 }

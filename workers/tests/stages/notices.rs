@@ -10,7 +10,7 @@ use chatkeep_workers::notices::UsageNotifier;
 use chatkeep_workers::periodic::PeriodicJob as _;
 use tokio_util::sync::CancellationToken;
 
-use super::bench::{Bench, Group};
+use super::bench::{Bench, Group, bots};
 
 /// Returns a bench whose subscriber has a chat with the bot, and reads traditional Chinese.
 async fn bench() -> (Bench, Group) {
@@ -41,6 +41,16 @@ impl Bench {
         self.charge(&group.id, &group.ann, target - used).await;
         self.publish(&self.say(&group.id, &group.bob, format!("this crosses {percent}"))).await;
         self.drain(self.backup()).await;
+    }
+
+    /// Returns another group, whose subscriber has a chat with the bot.
+    async fn other_group(&self) -> Group {
+        let other = self.group().await;
+        self.subscribe(&other.id, &other.ann).await;
+        let follow = Action::Follow { user: other.ann.clone() };
+        self.publish(&self.line.build(follow).unwrap()).await;
+        self.drain(self.members()).await;
+        other
     }
 
     /// Returns the recorded results of all notices, oldest first.
@@ -156,11 +166,7 @@ async fn who_came_back_to_what_they_heard_last_hears_nothing() {
 #[tokio::test]
 async fn a_notice_that_cannot_be_recorded_holds_up_nobody() {
     let (bench, group) = bench().await;
-    let other = bench.group().await;
-    bench.subscribe(&other.id, &other.ann).await;
-    let follow = Action::Follow { user: other.ann.clone() };
-    bench.publish(&bench.line.build(follow).unwrap()).await;
-    bench.drain(bench.members()).await;
+    let other = bench.other_group().await;
     for group in [&group, &other] {
         bench.cross(group, 80).await;
     }
@@ -173,4 +179,56 @@ async fn a_notice_that_cannot_be_recorded_holds_up_nobody() {
     bench.notifier().run(&CancellationToken::new()).await.unwrap_err();
     assert_eq!(bench.said(&other.ann).len(), 1);
     assert_eq!(bench.results().await, "pending,sent");
+}
+
+#[tokio::test]
+async fn however_many_of_an_unknown_bot_wait_the_others_are_told_in_the_same_round() {
+    let (mut bench, group) = bench().await;
+    // With only one bot, that one would have every chat.
+    let clock = Arc::clone(&bench.clock) as SharedClock;
+    bench.bots = bots(&bench.line, &clock, &["main", "help"]);
+    // Before the notice of the known bot, and more than are read at once.
+    let notices = format!(
+        "INSERT INTO usage_notices (user_id, status, created_at)
+         SELECT user_id, 'WARNING', {} FROM users WHERE user_id LIKE 'Ugone%'",
+        bench.clock.now().millis()
+    );
+    for sql in [
+        "INSERT INTO users (user_id, created_at)
+         WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 250)
+         SELECT 'Ugone' || n, 1 FROM n",
+        "INSERT INTO channels (channel_id, platform, bot, type, created_at, enabled_at)
+         SELECT user_id, 'line', 'gone', 'user', 1, 1 FROM users WHERE user_id LIKE 'Ugone%'",
+        notices.as_str(),
+    ] {
+        bench.sql(sql).await;
+    }
+    bench.cross(&group, 80).await;
+    assert_eq!(bench.notify(&group).await.len(), 1);
+    let waiting = "SELECT COUNT(*) FROM usage_notices WHERE notified_at IS NULL";
+    assert_eq!(bench.value(waiting).await, "250");
+    assert_eq!(bench.calls("/push"), 1, "an unknown bot is not called");
+    // After a day nobody is told any more.
+    bench.clock.advance(Duration::from_hours(24));
+    assert_eq!(bench.notify(&group).await.len(), 1);
+    assert_eq!(bench.value(waiting).await, "0");
+}
+
+#[tokio::test]
+async fn a_bot_that_is_refused_is_called_once_a_round() {
+    let (bench, group) = bench().await;
+    let other = bench.other_group().await;
+    for group in [&group, &other] {
+        bench.cross(group, 80).await;
+    }
+    bench.line.fail_next(Target::Any, 9, Fault::Status { status: 401, retry_after: None });
+    for round in 1..=2 {
+        let before = bench.line.calls().len();
+        assert!(bench.notify(&group).await.is_empty());
+        assert_eq!(bench.line.calls().len() - before, 1, "in round {round}");
+    }
+    assert_eq!(bench.results().await, "pending,pending");
+    bench.line.clear_faults();
+    assert_eq!((bench.notify(&group).await.len(), bench.said(&other.ann).len()), (1, 1));
+    assert_eq!(bench.results().await, "sent,sent");
 }

@@ -5,6 +5,7 @@
 //! whatever its size; payloads are bound as one blob and are never parsed.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use chatkeep_core::sqlite::{EMPTY_WAL, WAIT_FOR_NONE, WAIT_FOR_OTHERS};
 use chatkeep_core::time::Timestamp;
@@ -21,6 +22,9 @@ use crate::Stream;
 
 /// Maximum number of old ids deleted in one transaction.
 const ID_PURGE_BATCH: i64 = 500;
+
+/// Time after the present beyond which no id was published by a right clock.
+const LATEST: Duration = Duration::from_hours(1);
 
 /// Number of free pages that stay for reuse; beyond them the file shrinks.
 const SPARE_PAGES: i64 = 4096;
@@ -67,7 +71,7 @@ pub(super) async fn write(
     }
     save(&mut tx, &group.changes).await?;
     if let Some(before) = group.forget_before {
-        written.more_to_forget = tidy(&mut tx, before).await?;
+        written.more_to_forget = tidy(&mut tx, before, now).await?;
     }
     tx.commit().await?;
     Ok(written)
@@ -215,14 +219,20 @@ async fn save_postponed(conn: &mut SqliteConnection, changes: &Changes) -> Resul
 }
 
 /// Deletes old ids and shrinks the file after a peak, one batch at a time; `true` if more remains.
-async fn tidy(conn: &mut SqliteConnection, before: i64) -> Result<bool, sqlx::Error> {
-    // Ids are in the order of their times, so that the oldest need no index on the time.
+async fn tidy(
+    conn: &mut SqliteConnection,
+    before: i64,
+    now: Timestamp,
+) -> Result<bool, sqlx::Error> {
+    // Ids are in the order of their times, so that the oldest need no index on the time. Those that a
+    // wrong clock put into the future would keep all behind them.
     let forgotten = query(
         "DELETE FROM seen WHERE seq IN (SELECT seq FROM
-             (SELECT seq, at FROM seen ORDER BY seq LIMIT ?2) WHERE at < ?1)",
+             (SELECT seq, at FROM seen ORDER BY seq LIMIT ?2) WHERE at < ?1 OR at > ?3)",
     )
     .bind(before)
     .bind(ID_PURGE_BATCH)
+    .bind(now.plus(LATEST).millis())
     .execute(&mut *conn)
     .await?;
     let free: i64 = query_scalar("PRAGMA freelist_count").fetch_one(&mut *conn).await?;
@@ -250,4 +260,34 @@ pub(super) async fn checkpoint_wal(
     let busy: Result<i64, _> = query_scalar(EMPTY_WAL).fetch_one(&mut *conn).await;
     query(WAIT_FOR_OTHERS).execute(conn).await?;
     Ok(busy? == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedded::schema;
+
+    #[tokio::test]
+    async fn ids_of_a_clock_that_was_ahead_keep_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut conn = schema::writer(folder.path()).await.unwrap();
+        let now = Timestamp::from_millis(1_800_000_000_000);
+        let [before, day] = [now.millis() - 600_000, 86_400_000];
+        let ahead = "
+            INSERT INTO seen (stream, id, at)
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
+            SELECT 0, 'ahead ' || i, ?1 FROM n";
+        let ahead = query(ahead).bind(now.millis() + day).bind(ID_PURGE_BATCH);
+        ahead.execute(&mut conn).await.unwrap();
+        let fast = now.millis() + 60_000;
+        for (id, at) in [("old", before - 1), ("recent", before), ("of a fast clock", fast)] {
+            let add = "INSERT INTO seen (stream, id, at) VALUES (0, ?1, ?2)";
+            query(add).bind(id).bind(at).execute(&mut conn).await.unwrap();
+        }
+        let group = Group { forget_before: Some(before), ..Group::default() };
+        while write(&mut conn, &group, now, 0).await.unwrap().more_to_forget {}
+        let left: Vec<String> =
+            query_scalar("SELECT id FROM seen ORDER BY seq").fetch_all(&mut conn).await.unwrap();
+        assert_eq!(left, ["recent", "of a fast clock"]);
+    }
 }

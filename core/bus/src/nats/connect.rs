@@ -110,6 +110,11 @@ fn parse(servers: &str) -> Result<Target, BusError> {
             Some((credentials, host)) => (Some(credentials), host),
             None => (None, part),
         };
+        // The client would ignore them. Not shown: a query may hold a token.
+        let host = host.strip_suffix('/').unwrap_or(host);
+        if host.contains(['/', '?', '#']) {
+            return Err(BusError::Config("a NATS address has neither a path nor options".into()));
+        }
         let address: ServerAddr = format!("{scheme}://{host}").parse().map_err(|_| {
             BusError::Config(format!("{host:?} is not the address of a NATS server"))
         })?;
@@ -199,5 +204,20 @@ mod tests {
         ] {
             assert!(matches!(parse(servers), Err(BusError::Config(_))), "{servers}");
         }
+    }
+
+    #[test]
+    fn refuses_what_the_client_would_ignore() {
+        for ignored in ["?token=s3cret", "/?tls=s3cret", "/s3cret", "#s3cret", ":port?token=s3cret"]
+        {
+            for servers in
+                [format!("nats://me:pw@one{ignored}"), format!("nats://one{ignored},two")]
+            {
+                let refused = parse(&servers).map(drop).unwrap_err().to_string();
+                assert!(refused.contains("neither a path nor options"), "{servers} {refused}");
+                assert!(!refused.contains("s3cret"), "{servers} {refused}");
+            }
+        }
+        assert_eq!(hosts(&parse("nats://one/,two/").unwrap()).len(), 2);
     }
 }

@@ -9,6 +9,7 @@ mod connect;
 mod consumer;
 mod consumers;
 mod dead;
+mod owner;
 mod publish;
 mod pubsub;
 mod refusal;
@@ -68,6 +69,10 @@ struct Inner {
     /// Consumers that this process has requested; locked while streams are set up.
     specs: Mutex<Vec<ConsumerSpec>>,
     closed: AtomicBool,
+    /// Text of the owner that this process has claimed the streams for.
+    owner: std::sync::Mutex<Option<String>>,
+    /// `true` while the streams are another database's.
+    foreign: AtomicBool,
     availability: Availability,
     refused: LastRefusal,
 }
@@ -170,6 +175,8 @@ impl NatsBus {
             clock,
             specs: Mutex::default(),
             closed: AtomicBool::new(false),
+            owner: std::sync::Mutex::default(),
+            foreign: AtomicBool::new(false),
             availability,
             refused: LastRefusal::default(),
         };
@@ -263,6 +270,13 @@ impl NatsBus {
     /// Checks that a connection stands; without one the client would queue the message and the
     /// caller would not know.
     fn check(&self) -> Result<(), BusError> {
+        if self.inner.foreign.load(Ordering::Acquire) {
+            return Err(BusError::Foreign("to another database"));
+        }
+        self.check_connection()
+    }
+
+    fn check_connection(&self) -> Result<(), BusError> {
         self.check_open()?;
         match self.inner.client.connection_state() {
             State::Connected => Ok(()),

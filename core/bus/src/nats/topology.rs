@@ -84,6 +84,7 @@ impl NatsBus {
         };
         let events = Config {
             name: Stream::Events.name().into(),
+            description: self.owner_text(),
             subjects: vec![PLACEHOLDER_SUBJECT.into()],
             retention: RetentionPolicy::Interest,
             ..bounded.clone()

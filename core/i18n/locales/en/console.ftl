@@ -265,8 +265,9 @@ defect-no-keyword = Please add at least one keyword.
 defect-other = Please check this.
 error-old-title = Please open the page again
 error-old-text = You have signed in again since this page was opened. Go back, reload the page, and send it once more.
+error-old-form-text = You have signed in again since this page was opened. Tap Back: the form has what you typed. Then send it once more.
 error-stale-title = This has changed in the meantime
-error-stale-text = Somebody else changed it while your page was open. Nothing was overwritten. Go back and reload the page.
+error-stale-text = Somebody else changed it while your page was open. Nothing was overwritten. Tap Back to see what is there now.
 
 ## People
 tab-people = People

@@ -254,8 +254,9 @@ defect-no-keyword = 請至少加入一個關鍵字。
 defect-other = 請檢查這一欄。
 error-old-title = 請重新開啟這個頁面
 error-old-text = 開啟這個頁面之後，您又重新登入過。請返回並重新整理頁面，再送出一次。
+error-old-form-text = 開啟這個頁面之後，您又重新登入過。請點「返回」：表單裡有您輸入的內容。然後再送出一次。
 error-stale-title = 內容已經變了
-error-stale-text = 您開著頁面的時候，有其他人改過了。沒有覆蓋任何內容。請返回並重新整理頁面。
+error-stale-text = 您開著頁面的時候，有其他人改過了。沒有覆蓋任何內容。請點「返回」查看目前的內容。
 
 ## People
 tab-people = 成員

@@ -127,11 +127,6 @@ impl LineClient {
     }
 }
 
-/// Returns whether no call of the bot can succeed for now.
-const fn must_wait(error: &PlatformError) -> bool {
-    error.not_now().is_some() || matches!(error, PlatformError::Unauthorized)
-}
-
 /// Parses the body of a response.
 pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, PlatformError> {
     let unreadable = |_| PlatformError::Unknown(None);
@@ -234,7 +229,7 @@ impl Platform for LineClient {
                     let group: LineGroup = self.get(Endpoint::Group, &path).await?;
                     let member_count = match self.member_count("group", id).await {
                         Ok(count) => Some(count),
-                        Err(error) if must_wait(&error) => return Err(error),
+                        Err(error) if error.stops_bot() => return Err(error),
                         // Asked again with the next summary; the name is known now.
                         Err(_) => None,
                     };

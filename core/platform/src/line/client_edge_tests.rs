@@ -4,7 +4,6 @@ use proptest::prelude::*;
 use url::Url;
 
 use super::*;
-use crate::RefusalReason;
 
 #[test]
 fn an_answer_that_is_no_utf_8_is_read_as_far_as_it_goes() {
@@ -13,22 +12,6 @@ fn an_answer_that_is_no_utf_8_is_read_as_far_as_it_goes() {
     assert_eq!(name(r#" {"displayName":"早安","addedLater":[1]} "#.as_bytes()).unwrap(), "早安");
     for odd in [&b""[..], b"{}", b"<html>", b"{\"displayName\":7}", b"{\"displayName\":\"a\"} x"] {
         assert!(matches!(name(odd), Err(PlatformError::Unknown(None))), "{odd:?}");
-    }
-}
-
-#[test]
-fn a_failure_of_the_whole_bot_is_told_from_that_of_one_call() {
-    let second = Duration::from_secs(1);
-    for (error, waits) in [
-        (PlatformError::Unauthorized, true),
-        (PlatformError::RateLimited { retry_after: None }, true),
-        (PlatformError::Unavailable { retry_after: second }, true),
-        (PlatformError::NotFound, false),
-        (PlatformError::QuotaExceeded, false),
-        (PlatformError::Unknown(None), false),
-        (PlatformError::Refused { status: 403, reason: RefusalReason::default() }, false),
-    ] {
-        assert_eq!(must_wait(&error), waits, "{error}");
     }
 }
 

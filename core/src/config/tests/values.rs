@@ -14,15 +14,29 @@ fn databases_and_buses_are_named_or_addressed() {
     ] {
         assert!(database(good), "{good}");
     }
-    for bad in ["", "postgres", "postgres://", "postgres:///x", "postgres://db:port/x", "SQLite"] {
+    for bad in [
+        "",
+        "postgres",
+        "postgres://",
+        "postgres:///x",
+        "postgres://db:port/x",
+        "postgres://db/x#sslmode=require",
+        "postgres://me:#word@db/x",
+        "SQLite",
+    ] {
         assert!(!database(bad), "{bad}");
     }
     let bus = |text: &str| load("", &[("CHATKEEP_BUS", text)]).is_ok();
-    for good in ["embedded", "nats://a", "tls://me:pw@a:4222,b, tls://c", "nats://[::1]:4222"] {
+    for good in
+        ["embedded", "nats://a", "tls://me:pw@a:4222,b, tls://c", "nats://[::1]:4222", "nats://a/"]
+    {
         assert!(bus(good), "{good}");
     }
     for bad in ["", "nats", "nats://", "nats://a,,b", "nats://a:port", "ws://a", "nats://me:pw@"] {
         assert!(!bus(bad), "{bad}");
+    }
+    for ignored in ["nats://a?tls=true", "tls://me:pw@a,b/?x=1", "nats://a/b", "nats://a#b"] {
+        assert!(!bus(ignored), "{ignored}");
     }
 }
 
@@ -41,6 +55,9 @@ fn blobs_are_a_folder_or_a_bucket() {
     assert!(!in_data("data = \"/d\"\nblobs = \"/d/blobs\""), "it was named");
     for bad in ["ftp://x", "s3://", "s3://ab", "s3://-bucket", "s3://Bucket", " "] {
         assert!(blobs(bad).is_err(), "{bad}");
+    }
+    for options in ["?region=eu", "/?region=eu", "/a/?region=eu", "/a#b"] {
+        assert!(blobs(&format!("s3://bucket{options}")).is_err(), "{options}");
     }
     let short = blobs("s3://ab").unwrap_err().to_string();
     assert!(short.contains("3 to 63 lower-case letters"), "{short}");

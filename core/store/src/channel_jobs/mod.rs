@@ -1,12 +1,17 @@
 //! Bulk removals of messages as jobs: rows that outlive the request, the process and a restart.
 //!
-//! A process works on a job under a claim, which it renews with every batch. A batch, the job's
-//! progress and the claim change in one transaction, so that a job taken over by another process is
-//! never counted twice. No job is given up: whoever asked for a removal relies on it. One that fails,
-//! or ends its process ([`crate::claims`]), is tried again later, and says so meanwhile.
+//! A process works on a job under a claim, which it renews with every batch, and while one waits for
+//! its channel. A batch, the job's progress and the claim change in one transaction, so that a job
+//! taken over by another process is never counted twice. From its first removal on a batch has the
+//! job's row locked, and whoever looks for a job passes over it, whether the claim has ended by then
+//! or not. No job is given up: whoever asked for a removal relies on it. One that fails, or ends its
+//! process ([`crate::claims`]), is tried again later, and says so meanwhile.
+//!
+//! Rows are locked in the order channel, users, job, the rest.
 
 mod job;
 mod rows;
+mod work;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{ChannelId, UserId};
@@ -14,14 +19,14 @@ use chatkeep_core::time::Timestamp;
 
 pub use job::{ChannelJob, JobBatch, JobKind, JobStatus, NewChannelJob};
 use rows::{
-    ADD, CLAIM, COUNT_BEFORE, COUNT_OF_PERSON, ERASURE, FAIL, GOAL, INTERRUPT, IS_WAITING, JOIN,
-    JobRow, ONE, PROGRESS, PURGE, RELEASE,
+    ADD, CLAIM, COUNT_BEFORE, COUNT_OF_PERSON, ERASURE, FAIL, INTERRUPT, IS_WAITING, JOIN, JobRow,
+    ONE, PURGE, RELEASE,
 };
 
 use super::activity_log::{ChangeKind, NewChange, log_change};
 use super::claims::{InterruptedRow, report};
 use super::db::Tx;
-use super::ingest::{Removed, bar_removed, lock_ledger, remove_some};
+use super::ingest::bar_removed;
 use super::{JobStore, StoreError};
 use crate::query::{Query, query, query_as};
 
@@ -113,36 +118,6 @@ impl JobStore<'_> {
         tx.commit().await?;
         report(&interrupted);
         row.map(ChannelJob::try_from).transpose()
-    }
-
-    /// Removes a batch of at most `limit` messages and renews the worker's claim; `None` when the
-    /// claim was lost, and then nothing is removed. Repeat until the job is over.
-    ///
-    /// # Errors
-    /// Returns an error when the database fails; nothing is removed then.
-    #[boxed]
-    pub async fn work_on_job(
-        &self,
-        job: &ChannelJob,
-        worker: &str,
-        limit: u32,
-        now: Timestamp,
-    ) -> Result<Option<JobBatch>, StoreError> {
-        let mut tx = self.store.db.begin_bulk().await?;
-        lock_ledger(&mut tx, &[&job.channel].into()).await?;
-        let goal: Option<(i64,)> =
-            tx.fetch_optional(query_as(GOAL).bind(&job.id).bind(worker)).await?;
-        let Some((before,)) = goal else {
-            return Ok(None);
-        };
-        let before = Timestamp::from_millis(before);
-        let removed =
-            remove_some(&mut tx, &job.channel, job.kind.person(), before, limit, now).await?;
-        let Some(row) = progress(&mut tx, job, worker, &removed, now).await? else {
-            return Ok(None);
-        };
-        tx.commit().await?;
-        Ok(Some(JobBatch { removed, job: row.try_into()? }))
     }
 
     /// Releases a job for other workers, from `next` on.
@@ -279,27 +254,4 @@ async fn log_job(tx: &mut Tx, new: &NewChannelJob<'_>, now: Timestamp) -> Result
     };
     let (channel, by, after) = (new.channel, new.by, Some(before.as_str()));
     log_change(tx, NewChange { channel, by, kind, subject, before: None, after }, now).await
-}
-
-/// Records a batch; `None` when the claim is lost.
-async fn progress(
-    tx: &mut Tx,
-    job: &ChannelJob,
-    worker: &str,
-    removed: &Removed,
-    now: Timestamp,
-) -> Result<Option<JobRow>, StoreError> {
-    let (last, at) = (i64::from(removed.last), now.millis());
-    Ok(tx
-        .fetch_optional(
-            query_as(PROGRESS)
-                .bind(&job.id)
-                .bind(worker)
-                .bind(removed.counted)
-                .bind(removed.bytes)
-                .bind(at + CLAIM_MS)
-                .bind(last)
-                .bind(at),
-        )
-        .await?)
 }

@@ -2,7 +2,7 @@
 
 use chatkeep_core::time::Timestamp;
 
-use super::super::db::Sql;
+use super::super::db::{Sql, locking};
 use super::super::{StoreError, parsed};
 use super::{ChannelJob, JobKind, JobStatus};
 use crate::claims::{delay_after, interrupt};
@@ -91,10 +91,23 @@ pub(super) const CLAIM: Sql = Sql {
         ""
     ),
 };
-/// The goal is read under the claim: the job may have taken on more.
-pub(super) const GOAL: &str = "
-    SELECT sent_before FROM channel_jobs
-    WHERE id = $1 AND claimed_by = $2 AND finished_at IS NULL";
+/// The goal is read under the claim: the job may have taken on more. The lock keeps the claim for as
+/// long as the batch takes.
+pub(super) const GOAL: Sql = locking!(
+    "SELECT sent_before FROM channel_jobs
+     WHERE id = $1 AND claimed_by = $2 AND finished_at IS NULL"
+);
+/// Does not wait for a batch, which has the job locked and renews the claim itself.
+pub(super) const RENEW: Sql = Sql {
+    sqlite: "
+        UPDATE channel_jobs SET claimed_until = $3
+        WHERE id = $1 AND claimed_by = $2 AND finished_at IS NULL",
+    postgres: "
+        UPDATE channel_jobs SET claimed_until = $3
+        WHERE id = (SELECT id FROM channel_jobs
+                    WHERE id = $1 AND claimed_by = $2 AND finished_at IS NULL
+                    FOR UPDATE SKIP LOCKED)",
+};
 pub(super) const PROGRESS: &str = jobs!(
     "UPDATE channel_jobs
      SET done = done + $3, freed_bytes = freed_bytes + $4, claimed_until = $5, failures = 0,

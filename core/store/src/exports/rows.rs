@@ -108,14 +108,16 @@ pub(super) const CLAIM: Sql = Sql {
         ""
     ),
 };
+/// A claim that was renewed while this one waited for its locks lasts as long as it did.
 pub(super) const RENEW: &str = "
-    UPDATE exports SET claimed_until = $3
+    UPDATE exports SET claimed_until = CASE WHEN claimed_until < $3 THEN $3 ELSE claimed_until END
     WHERE id = $1 AND claimed_by = $2 AND finished_at IS NULL";
 pub(super) const PROGRESS: &str = exports!(
     "UPDATE exports
      SET done = (SELECT CAST(COALESCE(SUM(messages), 0) AS BIGINT) FROM export_parts
                  WHERE export_id = $1 AND sha256 IS NOT NULL),
-         claimed_until = $3, failures = 0, interruptions = 0, progress_at = $4
+         claimed_until = CASE WHEN claimed_until < $3 THEN $3 ELSE claimed_until END,
+         failures = 0, interruptions = 0, progress_at = $4
      WHERE id = $1 AND claimed_by = $2 AND finished_at IS NULL
      RETURNING",
     ""

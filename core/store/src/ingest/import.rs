@@ -1,8 +1,9 @@
 //! Imports messages from elsewhere, batch by batch, under the same counters and quota as live ones.
 //!
 //! Known messages stay as they are, and erased ones stay away, so that an import may be repeated,
-//! overlap another one or stop half-way. A message that no quota has room for ends the import
-//! instead of being skipped: the file still has it.
+//! overlap another one or stop half-way. Of a message that only an edit is known of, the import brings
+//! the rest. A message that no quota has room for ends the import instead of being skipped: the file
+//! still has it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -20,6 +21,7 @@ use super::import_sql::{
     ERASED_PEOPLE, KNOWN_IDS, PersonRow,
 };
 use super::imported::{ImportOutcome, Imported, ImportedMessage, ImportedPerson};
+use super::imported_edits::with_waiting_edits;
 use super::imported_texts::with_kept_texts;
 use super::imports::{ImportId, is_undone};
 use super::sql::BulkKey;
@@ -62,7 +64,8 @@ impl ImportStore<'_> {
         if is_undone(&mut tx, import).await? {
             return Ok(ImportOutcome::Undone);
         }
-        let messages = &*with_kept_texts(&mut tx, channel, messages).await?;
+        let messages = with_waiting_edits(&mut tx, channel, messages).await?;
+        let messages = &*with_kept_texts(&mut tx, channel, &messages).await?;
         let fates = fates(&mut tx, channel, messages).await?;
         let (imported, chosen) = charge(&mut ledger, channel, messages, &fates, now);
         let stored_at = ledger.storing_time(channel, now);

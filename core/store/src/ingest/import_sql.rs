@@ -50,11 +50,12 @@ pub(super) struct LostFile {
     sent_at: Option<i64>,
 }
 
-/// Of a message that no quota had room for only its id is known; an import may bring the rest.
+/// Of a message that no quota had room for only its id is known, and of one that did not come only an
+/// edit; an import may bring the rest.
 pub(super) const KNOWN_IDS: &str = "
     SELECT message_id, CAST(0 AS BIGINT) AS erased FROM messages
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))
-      AND (NOT skipped OR unsent_at IS NOT NULL)
+      AND (sent_at IS NOT NULL OR unsent_at IS NOT NULL)
     UNION ALL
     SELECT message_id, CAST(1 AS BIGINT) AS erased FROM erased_messages
     WHERE channel_id = $1 AND message_id IN (SELECT value ->> 'm' FROM json_each($2))";
@@ -89,7 +90,7 @@ macro_rules! add_messages {
                  skipped = excluded.skipped, is_bot = excluded.is_bot,
                  earlier_texts = excluded.earlier_texts,
                  first_kept_at = excluded.first_kept_at, import_id = excluded.import_id
-             WHERE messages.skipped AND messages.unsent_at IS NULL"
+             WHERE messages.sent_at IS NULL AND messages.unsent_at IS NULL"
         )
     };
 }

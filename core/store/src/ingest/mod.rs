@@ -9,6 +9,7 @@ mod import;
 mod import_events;
 mod import_sql;
 mod imported;
+mod imported_edits;
 mod imported_texts;
 mod imports;
 mod removal;

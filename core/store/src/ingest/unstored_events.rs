@@ -10,7 +10,7 @@ use super::super::StoreError;
 use super::super::db::{Sql, Tx};
 use super::super::outbox_kind::OutboxEventKind;
 use super::super::outbox_log::{NewMessageEvent, NewOutboxEvent, log};
-use super::super::webhooks::delete_responses_in;
+use super::super::webhooks::{delete_responses_in, retract_deliveries};
 use super::batch::MessageKey;
 use super::sql::BulkKey;
 use crate::parsed;
@@ -50,14 +50,13 @@ const OF_PERSON: Sql = Sql {
                  AND CAST(unstored AS JSON) ->> 'sender' = $2 AND at < $3",
 };
 
-/// The row stays, because readers may stand at it; nothing is left in it of the message. Deliveries
-/// of it show nothing either, and go by their age.
+/// The row stays, because readers may stand at it; nothing is left in it of the message.
 const RETRACT: &str = "
     UPDATE outbox_events SET unstored = NULL
     WHERE unstored IS NOT NULL AND (channel_id, subject_id) IN (
         SELECT value ->> 'c', value ->> 'm' FROM json_each($1))";
 
-/// Erases the events about the unstored messages with these keys. Returns the content of the
+/// Erases the events about the unstored messages with these keys, and their deliveries. Returns the content of the
 /// `message.unsent` event of each.
 pub(super) async fn retract_unstored(
     tx: &mut Tx,
@@ -107,6 +106,7 @@ async fn retract(
     }
     let keys = keys_of(rows)?;
     tx.execute(query(RETRACT).bind(&keys)).await?;
+    retract_deliveries(tx, &keys).await?;
     rows.iter().map(UnstoredEventRow::retracted).collect()
 }
 

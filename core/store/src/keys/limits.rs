@@ -47,11 +47,22 @@ pub(super) async fn room_of(
     user: &UserId,
     now: Timestamp,
 ) -> Result<KeyAllowance, StoreError> {
+    trim_ended(tx, user, now).await?;
     let (user, now) = (user.as_str(), now.millis());
-    tx.execute(query(TRIM).bind(user).bind(now).bind(ENDED_OF_USER)).await?;
     let (count,): (i64,) = tx.fetch_one(query_as(COUNT).bind(user).bind(now)).await?;
     let full = usize::try_from(count).unwrap_or(usize::MAX) >= KEYS_OF_USER;
     Ok(if full { KeyAllowance::Full } else { KeyAllowance::Free })
+}
+
+/// Deletes the oldest surplus ended keys of a user with a locked row.
+pub(super) async fn trim_ended(
+    tx: &mut Tx,
+    user: &UserId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let trim = query(TRIM).bind(user.as_str()).bind(now.millis()).bind(ENDED_OF_USER);
+    tx.execute(trim).await?;
+    Ok(())
 }
 
 impl KeyStore<'_> {

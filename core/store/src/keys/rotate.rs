@@ -7,7 +7,7 @@ use chatkeep_core::time::Timestamp;
 use super::super::users::lock_user;
 use super::super::webhooks::carry_webhooks;
 use super::super::{KeyStore, StoreError};
-use super::limits::{KeyAllowance, room_of};
+use super::limits::trim_ended;
 use super::{Key, KeyRow, NewKey, ONE_OF_USER, add_in};
 use crate::query::{query, query_as};
 
@@ -18,9 +18,9 @@ pub enum Rotated {
     Done(Box<Key>),
     /// The user has no such key, or it has expired.
     NoKey,
-    /// The key was replaced before and works out its overlap only: another successor would be one
-    /// key more than [`super::KEYS_OF_USER`].
-    TooMany,
+    /// The key was replaced before and works out its overlap: its end is no longer the one that a
+    /// successor would have.
+    Replaced,
 }
 
 /// The old key works for the overlap only, and not longer than it did.
@@ -60,9 +60,10 @@ impl KeyStore<'_> {
         if key.bounds().ended(now) {
             return Ok(Rotated::NoKey);
         }
-        if room_of(&mut tx, user, now).await? == KeyAllowance::Full && replaced {
-            return Ok(Rotated::TooMany);
+        if replaced {
+            return Ok(Rotated::Replaced);
         }
+        trim_ended(&mut tx, user, now).await?;
         let new = NewKey {
             id,
             secret,

@@ -16,7 +16,8 @@
 //!    *after that* which of their blobs a message holds, drops those marks, and gives the others
 //!    a new mark, with which they are leased for [`SWEEP_LEASE`]. Then it deletes files, outside
 //!    of any transaction: an object store may take its time, and nobody should wait for it. In
-//!    another transaction it removes the marks of deleted files that are still its own.
+//!    another transaction it removes the marks of deleted files that are still its own. What was
+//!    leased before comes after all others: a file that cannot be deleted holds up none.
 //! 4. A message may hold a blob when the mark is still the one that its claim saw, or when another
 //!    message holds the blob, whose file is not lost. Else the sweep may have run in between, and
 //!    the present mark, if any, belongs to the sweep, or to another upload, which may die before it

@@ -18,9 +18,10 @@ pub use passed_over::{SearchEvent, SearchEventState};
 pub use reported::{SavedSearchMatch, WatchingSearch};
 
 use super::channels::{channel_keys, channels_of_keys};
-use super::db::{Sql, Tx, locking};
+use super::db::{Sql, locking};
+use super::log_end::own_position;
 use super::users::lock_user;
-use super::{OutboxPosition, SavedSearchStore, StoreError, parsed};
+use super::{SavedSearchStore, StoreError, parsed};
 use crate::query::{query, query_as};
 
 /// Maximum number of saved searches of a user.
@@ -99,16 +100,6 @@ const CHOSEN: &str =
     searches!("saved_search_id IN (SELECT value ->> 's' FROM json_each($1)) ORDER BY 1");
 
 const COUNT: &str = "SELECT COUNT(*) FROM saved_searches WHERE user_id = $1 AND deleted_at IS NULL";
-/// Everything logged so far, and what is logged by transactions that began before this one. The
-/// sequence number counts once a dump is read by another server, where transactions have other
-/// numbers.
-const NOW_IN_LOG: Sql = Sql {
-    sqlite: "SELECT CAST(0 AS BIGINT),
-                    COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'outbox_events'), 0)",
-    postgres: "SELECT pg_current_xact_id()::text::bigint,
-                      COALESCE(pg_sequence_last_value(
-                          pg_get_serial_sequence('outbox_events', 'seq')::regclass), 0)",
-};
 const ADD: &str = "
     INSERT INTO saved_searches (saved_search_id, user_id, name, query, channel_ids, enabled,
                                 since_tx, since_seq, created_at, updated_at)
@@ -212,7 +203,7 @@ impl SavedSearchStore<'_> {
         if usize::try_from(count).unwrap_or(usize::MAX) >= SAVED_SEARCHES_OF_USER {
             return Ok(false);
         }
-        let since = now_in_log(&mut tx).await?;
+        let since = own_position(&mut tx).await?;
         tx.execute(
             query(ADD)
                 .bind(new.id.as_str())
@@ -261,7 +252,7 @@ impl SavedSearchStore<'_> {
             change.channels
         };
         let channels = channels.map(channel_keys).transpose()?;
-        let since = now_in_log(&mut tx).await?;
+        let since = own_position(&mut tx).await?;
         tx.execute(
             query(CHANGE)
                 .bind(user)
@@ -316,12 +307,6 @@ impl SavedSearch {
             && self.channels == other.channels
             && self.enabled == other.enabled
     }
-}
-
-/// Returns the position in the event log behind which everything is later than this transaction.
-async fn now_in_log(tx: &mut Tx) -> Result<OutboxPosition, StoreError> {
-    let (number, seq): (i64, i64) = tx.fetch_one(query_as(NOW_IN_LOG)).await?;
-    Ok(OutboxPosition(number, seq))
 }
 
 fn search_keys<'a>(ids: impl IntoIterator<Item = &'a SavedSearchId>) -> Result<String, StoreError> {

@@ -8,6 +8,7 @@ use chatkeep_core::time::Timestamp;
 use secrecy::ExposeSecret as _;
 
 use super::super::db::{Sql, Tx, locking};
+use super::super::log_end::LogEnd;
 use super::super::users::lock_user;
 use super::super::{StoreError, WebhookStore};
 use super::rows::{BoundsColumns, DisabledReason, WebhookRow, channels_json, event_keys};
@@ -45,11 +46,12 @@ pub enum WebhookChanged {
 /// A concurrent deletion of the key waits, and then sees the webhook.
 const LOCK_KEY: Sql = locking!("SELECT key_id FROM api_keys WHERE key_id = $1", " FOR SHARE");
 const COUNT: &str = "SELECT COUNT(*) FROM webhooks WHERE user_id = $1";
+/// `since` is for processes of an earlier version: their fan-out goes by it.
 const ADD: &str = "
     INSERT INTO webhooks (webhook_id, user_id, url, description, events, channel_ids, not_before,
                           enabled, secret, created_at, updated_at, since, key_id, scopes,
-                          bound_channel_ids, ends_at, pseudonym_secret)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10, $11, $12, $13, $14, $15)";
+                          bound_channel_ids, ends_at, pseudonym_secret, since_seq, since_snapshot)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $10, $11, $12, $13, $14, $15, $16, $17)";
 const LOCK_ONE: Sql =
     locking!(webhook_rows!("WHERE user_id = $1 AND webhook_id = $2"), " FOR UPDATE");
 /// A webhook that is enabled again starts afresh: events from meanwhile are not delivered.
@@ -57,6 +59,8 @@ const CHANGE: &str = "
     UPDATE webhooks SET
         url = $3, description = $4, events = $5, channel_ids = $6, updated_at = $8,
         since = CASE WHEN enabled = 0 AND $7 = 1 THEN $8 ELSE since END,
+        since_seq = CASE WHEN enabled = 0 AND $7 = 1 THEN $15 ELSE since_seq END,
+        since_snapshot = CASE WHEN enabled = 0 AND $7 = 1 THEN $16 ELSE since_snapshot END,
         failing_since = CASE WHEN enabled = 0 AND $7 = 1 OR url <> $3 THEN NULL
                              ELSE failing_since END,
         not_until = CASE WHEN enabled = 0 AND $7 = 1 OR url <> $3 THEN 0 ELSE not_until END,
@@ -90,6 +94,7 @@ impl WebhookStore<'_> {
         if usize::try_from(count).unwrap_or(usize::MAX) >= WEBHOOKS_OF_USER {
             return Ok(WebhookMade::TooMany);
         }
+        let since = LogEnd::read(&mut tx).await?;
         tx.execute(
             query(ADD)
                 .bind(new.id.as_str())
@@ -106,7 +111,9 @@ impl WebhookStore<'_> {
                 .bind(&bounds.scopes)
                 .bind(&bounds.channels)
                 .bind(bounds.ends_at)
-                .bind(&bounds.pseudonyms),
+                .bind(&bounds.pseudonyms)
+                .bind(since.seq)
+                .bind(&since.snapshot),
         )
         .await?;
         tx.commit().await?;
@@ -152,6 +159,7 @@ impl WebhookStore<'_> {
         }
         let channels = channels_json(channels)?;
         let bounds = BoundsColumns::of(&bounds)?;
+        let since = LogEnd::read(&mut tx).await?;
         tx.execute(
             query(CHANGE)
                 .bind(user)
@@ -167,7 +175,9 @@ impl WebhookStore<'_> {
                 .bind(&bounds.channels)
                 .bind(bounds.not_before)
                 .bind(bounds.ends_at)
-                .bind(&bounds.pseudonyms),
+                .bind(&bounds.pseudonyms)
+                .bind(since.seq)
+                .bind(&since.snapshot),
         )
         .await?;
         tx.commit().await?;

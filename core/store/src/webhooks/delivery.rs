@@ -94,7 +94,7 @@ pub struct WebhookDelivery {
     pub created_at: Timestamp,
     /// Number of attempts so far.
     pub attempts: i64,
-    /// Time of the next attempt.
+    /// Time of the next attempt, which a pause of the webhook puts off.
     pub due_at: Option<Timestamp>,
     /// Time of the last attempt.
     pub tried_at: Option<Timestamp>,
@@ -119,6 +119,7 @@ pub(super) struct DeliveryRow {
     status: String,
     attempts: i64,
     due_at: Option<i64>,
+    not_until: Option<i64>,
     tried_at: Option<i64>,
     took_ms: Option<i64>,
     http_status: Option<i64>,
@@ -140,13 +141,14 @@ impl TryFrom<DeliveryRow> for WebhookDelivery {
     fn try_from(row: DeliveryRow) -> Result<Self, StoreError> {
         let status = DeliveryStatus::parse(&row.status);
         let number = row.delivery_no.to_string();
+        let due_at = row.due_at.map(|due| due.max(row.not_until.unwrap_or(due)));
         Ok(Self {
             number: row.delivery_no,
             status: parsed(status, "webhook_deliveries", "status", &number)?,
             event: row.event.read(row.delivery_no)?,
             created_at: Timestamp::from_millis(row.created_at),
             attempts: row.attempts,
-            due_at: row.due_at.map(Timestamp::from_millis),
+            due_at: due_at.map(Timestamp::from_millis),
             tried_at: row.tried_at.map(Timestamp::from_millis),
             took_ms: row.took_ms,
             http_status: row.http_status,

@@ -4,7 +4,7 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::Timestamp;
 
 use super::super::bookmark::{LogWindow, WINDOW_END, WindowRow};
-use super::super::db::{Sql, locking};
+use super::super::db::{Sql, Tx, locking};
 use super::super::{OutboxPosition, StoreError, WebhookStore};
 use crate::presence_sql::takes_part;
 use crate::query::{query, query_as};
@@ -16,13 +16,15 @@ const POSITION: &str = "SELECT tx, seq FROM webhook_outbox_position WHERE id = 1
 /// No process waits for another one that is about to do the same.
 const TAKE_POSITION: Sql =
     locking!("SELECT tx, seq FROM webhook_outbox_position WHERE id = 1", " FOR UPDATE SKIP LOCKED");
+const WAIT_FOR_POSITION: Sql =
+    locking!("SELECT tx, seq FROM webhook_outbox_position WHERE id = 1", " FOR UPDATE");
 const SAVE_POSITION: &str = "UPDATE webhook_outbox_position SET tx = $1, seq = $2 WHERE id = 1";
 
 /// Builds the statement that adds a delivery of each event to each webhook that wants it and whose
 /// owner may read it; the same rule as for `GET /api/events`. A webhook requests nothing beyond its
 /// scopes. Everything is checked again at delivery, by [`chatkeep_core::bounds::Bounds::admit`].
 macro_rules! fan_out {
-    ($tx:literal, $window:literal) => {
+    ($tx:literal, $since:literal, $window:literal) => {
         concat!(
             "INSERT INTO webhook_deliveries
                  (webhook_id, event_id, type, at, channel_id, subject_id, detail_id, unstored,
@@ -38,7 +40,9 @@ macro_rules! fan_out {
                  JOIN members m ON m.channel_id = h.channel_id AND ",
             takes_part!("m"),
             " JOIN webhooks w ON w.user_id = m.user_id AND w.enabled = 1
-                   AND h.logged_at >= w.since AND (w.ends_at IS NULL OR w.ends_at > $5)
+                   AND (w.ends_at IS NULL OR w.ends_at > $5) AND ",
+            $since,
+            "
                    AND (h.recipient_id IS NULL OR h.recipient_id = w.user_id)
                  WHERE ",
             $window,
@@ -55,7 +59,9 @@ macro_rules! fan_out {
             " AS tx
                  FROM outbox_events h
                  JOIN webhooks w ON w.user_id = h.subject_id AND w.enabled = 1
-                   AND h.logged_at >= w.since AND (w.ends_at IS NULL OR w.ends_at > $5)
+                   AND (w.ends_at IS NULL OR w.ends_at > $5) AND ",
+            $since,
+            "
                    AND w.bound_channel_ids IS NULL
                  WHERE h.channel_id IS NULL AND ",
             $window,
@@ -70,10 +76,29 @@ macro_rules! fan_out {
 }
 
 /// Fans out the events between two positions, of which SQLite needs the sequence numbers alone.
+///
+/// A webhook gets what is beyond the [end of the log](super::super::log_end::LogEnd) at which it was
+/// created or enabled. On PostgreSQL a transaction that was under way then may have assigned a
+/// sequence number before. One that a process of an earlier version creates has no such end: it gets
+/// all that the shared position has not passed. `+` keeps SQLite from reading the log from that end
+/// on in place of the window.
 const FAN_OUT: Sql = Sql {
-    sqlite: fan_out!("0", "h.seq > $2 AND h.seq <= $4"),
-    postgres: fan_out!("h.tx", "(h.tx, h.seq) > ($1, $2) AND (h.tx, h.seq) <= ($3, $4)"),
+    sqlite: fan_out!("0", "+h.seq > w.since_seq", "h.seq > $2 AND h.seq <= $4"),
+    postgres: fan_out!(
+        "h.tx",
+        "(h.seq > w.since_seq
+                        OR NOT pg_visible_in_snapshot(h.tx::text::xid8,
+                                                      w.since_snapshot::pg_snapshot))",
+        "(h.tx, h.seq) > ($1, $2) AND (h.tx, h.seq) <= ($3, $4)"
+    ),
 };
+
+/// Waits for a fan-out that is under way, and keeps others off until the transaction ends: deliveries of
+/// what it changes in the log are there already, or are made afterwards.
+pub(super) async fn wait_for_fan_out(tx: &mut Tx) -> Result<(), StoreError> {
+    let _: Option<(i64, i64)> = tx.fetch_optional(query_as(WAIT_FOR_POSITION)).await?;
+    Ok(())
+}
 
 impl WebhookStore<'_> {
     /// Fans out a batch of the new events to deliveries. Returns their number; `None` when there

@@ -6,6 +6,7 @@ use chatkeep_core::id::{UserId, WebhookId};
 use chatkeep_core::time::Timestamp;
 use secrecy::SecretString;
 use serde::Serialize;
+use tracing::error;
 
 use super::super::db::{Sql, Tx};
 use super::super::{OutboxEventKind, StoreError, WebhookStore};
@@ -59,22 +60,21 @@ pub struct LeasedDelivery {
     pub event: EventRef,
 }
 
-/// Size of the delivery queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WebhookQueue {
-    /// Number of unfinished deliveries.
-    pub waiting: i64,
-    /// Number of due deliveries among them.
-    pub due: i64,
-    /// Time at which the first of these became due.
-    pub oldest_due: Option<Timestamp>,
+/// Builds the condition that due deliveries of the webhook of the row `w` may be leased at the time
+/// `$1`.
+macro_rules! may_be_leased {
+    () => {
+        "w.enabled = 1 AND w.not_until <= $1 AND (w.ends_at IS NULL OR w.ends_at > $1)"
+    };
 }
+
+pub(super) use may_be_leased;
 
 /// Webhooks with due deliveries, the number of each that may be leased at once, and those already
 /// leased. The first table walks the index from one webhook with unfinished deliveries to the next,
 /// so that idle processes, which ask several times a second, read nothing of the others.
-const DUE: &str = "
-    WITH RECURSIVE unfinished (webhook_id) AS (
+const DUE: &str = concat!(
+    "WITH RECURSIVE unfinished (webhook_id) AS (
         SELECT MIN(webhook_id) FROM webhook_deliveries WHERE due_at IS NOT NULL
         UNION ALL
         SELECT (SELECT MIN(d.webhook_id) FROM webhook_deliveries d
@@ -89,12 +89,13 @@ const DUE: &str = "
                (SELECT COUNT(*) FROM webhook_deliveries b
                 WHERE b.webhook_id = w.webhook_id AND b.leased = 1 AND b.due_at > $1) AS busy
         FROM unfinished u CROSS JOIN webhooks w
-        WHERE w.webhook_id = u.webhook_id AND w.enabled = 1 AND w.not_until <= $1
-          AND (w.ends_at IS NULL OR w.ends_at > $1)
-          AND EXISTS (SELECT 1 FROM webhook_deliveries d
+        WHERE w.webhook_id = u.webhook_id AND ",
+    may_be_leased!(),
+    " AND EXISTS (SELECT 1 FROM webhook_deliveries d
                       WHERE d.webhook_id = w.webhook_id AND d.due_at <= $1)) due
     WHERE busy < room
-    ORDER BY RANDOM() LIMIT $5";
+    ORDER BY RANDOM() LIMIT $5"
+);
 
 /// The bot's own message is not sent before everything earlier in its channel was attempted once: a
 /// reply never arrives before its question unless the question failed. The lock is on rows that
@@ -141,12 +142,6 @@ const TAKEN: &str = concat!(
      ORDER BY d.due_at, d.delivery_no"
 );
 
-const QUEUE: &str = "
-    SELECT COUNT(*), COUNT(CASE WHEN due_at <= $1 THEN 1 END),
-           MIN(CASE WHEN due_at <= $1 THEN due_at END)
-    FROM webhook_deliveries d JOIN webhooks w ON w.webhook_id = d.webhook_id
-    WHERE d.due_at IS NOT NULL AND w.enabled = 1";
-
 #[derive(Serialize)]
 pub(super) struct Number {
     pub(super) n: i64,
@@ -181,7 +176,7 @@ struct TakenRow {
 
 impl WebhookStore<'_> {
     /// Leases due deliveries, until `lease_end` at most. One whose process died is due when its
-    /// lease ends.
+    /// lease ends, and so is one that this version cannot read: it holds up no other.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing is leased then.
@@ -218,19 +213,11 @@ impl WebhookStore<'_> {
             )
             .await?;
         tx.commit().await?;
-        rows.into_iter().map(LeasedDelivery::try_from).collect()
-    }
-
-    /// Returns the queue of the enabled webhooks.
-    ///
-    /// # Errors
-    /// Returns an error when the database fails.
-    #[boxed]
-    pub async fn webhook_queue(&self, now: Timestamp) -> Result<WebhookQueue, StoreError> {
-        let (waiting, due, oldest): (i64, i64, Option<i64>) =
-            self.store.db.fetch_one(query_as(QUEUE).bind(now.millis())).await?;
-        let oldest_due = oldest.map(Timestamp::from_millis);
-        Ok(WebhookQueue { waiting, due, oldest_due })
+        let read = |row: TakenRow| {
+            let read = LeasedDelivery::try_from(row);
+            read.inspect_err(|error| error!(%error, "a webhook delivery cannot be read")).ok()
+        };
+        Ok(rows.into_iter().filter_map(read).collect())
     }
 }
 

@@ -54,7 +54,9 @@ macro_rules! deliveries {
         within!(
             ["SELECT delivery_no, event_id, type, at, channel_id, subject_id, detail_id, unstored,
                     created_at, status, attempts, due_at, tried_at, took_ms, http_status, error,
-                    answer, request_bytes FROM webhook_deliveries", $index, " WHERE"],
+                    answer, request_bytes,
+                    (SELECT not_until FROM webhooks WHERE webhook_id = $1) AS not_until
+              FROM webhook_deliveries", $index, " WHERE"],
             $($rest),+
         )
     };

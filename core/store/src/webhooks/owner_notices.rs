@@ -43,24 +43,28 @@ const PENDING: &str = concat!(
      FROM webhooks w",
     join_direct_chat!("w.user_id"),
     "WHERE w.disabled_reason IS NOT NULL AND w.notified_at IS NULL
-     ORDER BY w.disabled_at LIMIT $1"
+       AND (w.disabled_at, w.webhook_id) > ($2, $3)
+     ORDER BY w.disabled_at, w.webhook_id LIMIT $1"
 );
 const SETTLE: &str = "
     UPDATE webhooks SET notified_at = $3, notice_outcome = $4
     WHERE webhook_id = $1 AND disabled_at = $2 AND notified_at IS NULL";
 
 impl WebhookStore<'_> {
-    /// Returns disabled webhooks without a notification yet, oldest first, at most `limit`.
+    /// Returns disabled webhooks without a notification yet, in the order of time and id after
+    /// `after`, at most `limit`.
     ///
     /// # Errors
     /// Returns an error when the database fails.
     #[boxed]
     pub async fn pending_webhook_notices(
         &self,
+        after: Option<&(Timestamp, WebhookId)>,
         limit: u32,
     ) -> Result<Vec<PendingNotice>, StoreError> {
-        let rows: Vec<PendingNoticeRow> =
-            self.store.db.fetch_all(query_as(PENDING).bind(i64::from(limit))).await?;
+        let (at, id) = after.map_or((i64::MIN, ""), |(at, id)| (at.millis(), id.as_str()));
+        let pending = query_as(PENDING).bind(i64::from(limit)).bind(at).bind(id);
+        let rows: Vec<PendingNoticeRow> = self.store.db.fetch_all(pending).await?;
         rows.into_iter().map(PendingNotice::try_from).collect()
     }
 
@@ -104,5 +108,17 @@ impl TryFrom<PendingNoticeRow> for PendingNotice {
             at: Timestamp::from_millis(row.disabled_at),
             chat: direct_chat(row.bot, row.channel_id),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plan;
+
+    #[tokio::test]
+    async fn pending_notices_are_found_among_all_webhooks() {
+        let steps = plan(PENDING).await.join("\n");
+        assert!(steps.contains("webhooks_notice_pending (disabled_at>?)"), "{steps}");
     }
 }

@@ -164,3 +164,31 @@ fn marks_cover_what_is_written_otherwise_than_it_was_asked_for() {
         assert_eq!(found, marked, "{text}");
     }
 }
+
+#[test]
+fn an_excerpt_has_whole_words_and_numbers() {
+    let (before, after) = ("well ".repeat(40), " or so".repeat(40));
+    let text = format!("{before}12500 dollars and it must be paid on 2026-11-30 at 10:30{after}");
+    let words: BTreeSet<&str> = text.split(' ').collect();
+    let highlighter = Highlighter::new(&Query::parse("paid").unwrap());
+    for max in 40..200 {
+        let Snippet { text: shown, highlights } = highlighter.snippet(&text, max);
+        assert!(shown.chars().count() <= max + 2 && shown.starts_with('…'), "{shown}");
+        let mut all = shown.trim_matches('…').trim().split(' ');
+        assert!(all.all(|word| words.contains(word)), "{max}: {shown}");
+        let [mark] = &highlights[..] else { panic!("{highlights:?}") };
+        assert_eq!(part(&shown, mark), "paid");
+    }
+}
+
+#[test]
+fn an_excerpt_has_all_of_a_number_of_which_a_part_was_found() {
+    let text = format!("{}0912-345-678 {}", "call ".repeat(30), "now ".repeat(30));
+    let highlighter = Highlighter::new(&Query::parse("345").unwrap());
+    for max in 14..80 {
+        let Snippet { text: shown, highlights } = highlighter.snippet(&text, max);
+        assert!(shown.contains(" 0912-345-678 "), "{max}: {shown}");
+        let [mark] = &highlights[..] else { panic!("{highlights:?}") };
+        assert_eq!(part(&shown, mark), "345");
+    }
+}

@@ -4,6 +4,7 @@ use chatkeep_core::assistant::{AssistantConfig, KeywordMatch, NoMatchScope, QaMo
 use chatkeep_i18n::Language;
 use chatkeep_services::assistant::AssistantSettings;
 
+use super::super::seen::state;
 use super::super::words::{duration, match_key, mode_key, now, scope_key, strictness_key};
 use super::OverviewForm;
 
@@ -47,13 +48,14 @@ pub(super) fn switches(
 ) -> [Switch; 4] {
     let switch = |name, keys: (&str, &str), given: &Option<String>, present: bool| {
         let on = given.is_some();
-        let state = language.text(if present { "overview-on" } else { "overview-off" });
+        let value = language.text(if present { "overview-on" } else { "overview-off" });
         Switch {
             name,
             label: language.text(keys.0),
             hint: language.text(keys.1),
             on,
-            now: (on != present).then(|| now(&state, language)),
+            now: (on != present && form.seen.lacks(name, state(present)))
+                .then(|| now(&value, language)),
         }
     };
     [
@@ -102,7 +104,8 @@ pub(super) fn modes(
         name: "mode",
         label: language.text("overview-mode"),
         options: QaMode::ALL.into_iter().map(choice).collect(),
-        now: (present != form.mode).then(|| now(&language.text(mode_key(present)), language)),
+        now: (present != form.mode && form.seen.lacks("mode", present.name()))
+            .then(|| now(&language.text(mode_key(present)), language)),
     }
 }
 
@@ -127,7 +130,7 @@ pub(super) fn matches(
             option(KeywordMatch::Exact, "overview-match-exact-hint"),
             option(KeywordMatch::Contains, "overview-match-contains-hint"),
         ],
-        now: (present != form.keyword_match)
+        now: (present != form.keyword_match && form.seen.lacks("match", present.name()))
             .then(|| now(&language.text(match_key(present)), language)),
     }
 }
@@ -155,7 +158,8 @@ pub(super) fn strictnesses(
         name: "strictness",
         label: language.text("overview-strictness"),
         options: Strictness::ALL.into_iter().map(option).collect(),
-        now: (present != chosen).then(|| now(&language.text(strictness_key(present)), language)),
+        now: (present != chosen && form.seen.lacks("strictness", present.name()))
+            .then(|| now(&language.text(strictness_key(present)), language)),
     }
 }
 
@@ -176,7 +180,8 @@ pub(super) fn scopes(form: &OverviewForm, config: &AssistantConfig, language: La
             option(NoMatchScope::Addressed, "overview-scope-addressed-hint"),
             option(NoMatchScope::Always, "overview-scope-always-hint"),
         ],
-        now: (present != form.scope).then(|| now(&language.text(scope_key(present)), language)),
+        now: (present != form.scope && form.seen.lacks("scope", present.name()))
+            .then(|| now(&language.text(scope_key(present)), language)),
     }
 }
 
@@ -201,6 +206,7 @@ pub(super) fn cooldowns(
         name: "cooldown",
         label: language.text("overview-cooldown"),
         options: seconds.into_iter().map(option).collect(),
-        now: (present != form.cooldown).then(|| now(&duration(present, language), language)),
+        now: (present != form.cooldown && form.seen.lacks("cooldown", &present.to_string()))
+            .then(|| now(&duration(present, language), language)),
     }
 }

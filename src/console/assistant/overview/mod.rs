@@ -1,22 +1,20 @@
 //! Overview of a chat's assistant: its switches, how it recognises questions, and its figures.
 
 mod choices;
+mod form;
 #[cfg(test)]
 mod tests;
 
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
-use chatkeep_core::assistant::{KeywordMatch, NoMatchScope, QaMode, Strictness};
 use chatkeep_core::reply::ReplyFailureReason;
 use chatkeep_i18n::{Language, Value, grouped};
 use chatkeep_services::access::{Admin, ReadMessages, WriteAssistant};
-use chatkeep_services::assistant::{
-    AssistantChange, AssistantFigures, AssistantSettings, QaChange, SettingsAccess, TriggerChange,
-    WelcomeChange,
-};
-use serde::Deserialize;
+use chatkeep_services::assistant::{AssistantFigures, AssistantSettings, SettingsAccess};
 use url::form_urlencoded;
+
+pub(super) use self::form::OverviewForm;
 
 use self::choices::{Choices, Switch, cooldowns, matches, modes, scopes, strictnesses, switches};
 use super::super::Console;
@@ -27,27 +25,8 @@ use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
 use super::idle::{IdleNotice, notices};
+use super::seen::SeenValues;
 use super::words::mode_key;
-
-/// Form of the page. An absent switch is off.
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct OverviewForm {
-    version: i64,
-    enabled: Option<String>,
-    qa: Option<String>,
-    welcome: Option<String>,
-    rules: Option<String>,
-    mode: QaMode,
-    #[serde(rename = "match")]
-    keyword_match: KeywordMatch,
-    /// Absent in a page of an earlier version.
-    strictness: Option<Strictness>,
-    scope: NoMatchScope,
-    cooldown: u32,
-    /// `compare` leads to what would change.
-    #[serde(default, rename = "do")]
-    act: String,
-}
 
 #[derive(Template)]
 #[template(path = "console/assistant_overview.html", whitespace = "minimize")]
@@ -57,6 +36,7 @@ struct OverviewPage {
     sections: Vec<TabLink>,
     errors: FormErrors,
     version: i64,
+    seen: SeenValues,
     cards: Vec<Card>,
     not_given: Option<NotGiven>,
     idle: Vec<IdleNotice>,
@@ -91,7 +71,8 @@ pub(crate) async fn page(
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
     let settings = console.services.assistant.settings(&access).await?;
-    let form = OverviewForm::of(&settings);
+    let draft = OverviewForm::in_query(visitor.address.query());
+    let form = draft.unwrap_or_else(|| OverviewForm::of(&settings));
     shown(&console, &visitor, &access, (&form, &settings), FormErrors::default()).await
 }
 
@@ -101,22 +82,37 @@ pub(crate) async fn save(
     SubmittedForm { visitor, form }: SubmittedForm<OverviewForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
-    let path = chatkeep_view::channel_path(access.channel());
     if form.act == "compare" {
+        let path = chatkeep_view::channel_path(access.channel());
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("mode", form.mode.name())
             .append_pair("match", form.keyword_match.name())
             .extend_pairs(form.strictness.map(|one| ("strictness", one.name())))
+            .append_pair("overview", &form.encoded())
             .finish();
         return Ok(Redirect::to(&format!("{path}/assistant/switch?{query}")).into_response());
     }
+    saved(&console, &visitor, &access, &form).await
+}
+
+/// Saves a form, or returns the page with what is wrong with it.
+pub(super) async fn saved(
+    console: &Console,
+    visitor: &Visitor,
+    access: &SettingsAccess,
+    form: &OverviewForm,
+) -> Result<Response, PageError> {
     let service = &console.services.assistant;
-    match service.change_settings(&access, form.change(), Some(&[form.version])).await {
-        Ok(_) => Ok(Done::Saved.at(&format!("{path}/assistant"))),
+    let expected = [form.version_for(&service.settings(access).await?)];
+    match service.change_settings(access, form.change(), Some(&expected)).await {
+        Ok(_) => {
+            let path = chatkeep_view::channel_path(access.channel());
+            Ok(Done::Saved.at(&format!("{path}/assistant")))
+        }
         Err(error) => {
             let errors = FormErrors::of(error, visitor.language)?;
-            let settings = service.settings(&access).await?;
-            shown(&console, &visitor, &access, (&form, &settings), errors).await
+            let settings = service.settings(access).await?;
+            shown(console, visitor, access, (form, &settings), errors).await
         }
     }
 }
@@ -140,6 +136,8 @@ async fn shown(
         language.format("overview-replaced", &[("mode", Value::from(&mode))])
     });
     let [master, switches @ ..] = switches(form, config, language);
+    // The next attempt is against what is shown now.
+    let filled = if errors.is_empty() { form.clone() } else { OverviewForm::of(settings) };
     let page = OverviewPage {
         frame: visitor.frame(language.text("assistant-overview")),
         sections: Section::Overview.links(&channel, visitor),
@@ -147,7 +145,8 @@ async fn shown(
         not_given: not_given(&figures.not_given, language),
         idle: notices(console, visitor, access, &channel, Section::Overview).await?,
         channel,
-        version: settings.version,
+        version: filled.version,
+        seen: filled.seen,
         master,
         switches: switches.into(),
         modes: modes(form, settings, language),
@@ -193,47 +192,4 @@ fn not_given(counts: &[(ReplyFailureReason, i64)], language: Language) -> Option
         heading: said("overview-not-given", all),
         reasons: counts.iter().map(reason).collect(),
     })
-}
-
-impl OverviewForm {
-    fn of(settings: &AssistantSettings) -> Self {
-        let config = &settings.config;
-        let switch = |on: bool| on.then(|| "yes".to_owned());
-        Self {
-            version: settings.version,
-            enabled: switch(config.enabled),
-            qa: switch(config.qa.enabled),
-            welcome: switch(config.welcome.enabled),
-            rules: switch(config.rules.enabled),
-            mode: config.qa.mode,
-            keyword_match: config.qa.keyword_match,
-            strictness: Some(config.qa.strictness),
-            scope: config.qa.no_match_scope,
-            cooldown: config.qa.cooldown_seconds,
-            act: String::new(),
-        }
-    }
-
-    fn change(&self) -> AssistantChange {
-        let qa = QaChange {
-            enabled: Some(self.qa.is_some()),
-            mode: Some(self.mode),
-            no_match_scope: Some(self.scope),
-            keyword_match: Some(self.keyword_match),
-            strictness: self.strictness,
-            cooldown_seconds: Some(self.cooldown),
-            ..QaChange::default()
-        };
-        let welcome =
-            WelcomeChange { enabled: Some(self.welcome.is_some()), ..WelcomeChange::default() };
-        let rules =
-            TriggerChange { enabled: Some(self.rules.is_some()), ..TriggerChange::default() };
-        AssistantChange {
-            enabled: Some(self.enabled.is_some()),
-            qa: Some(qa),
-            welcome: Some(welcome),
-            rules: Some(rules),
-            link: None,
-        }
-    }
 }

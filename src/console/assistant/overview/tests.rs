@@ -1,6 +1,8 @@
 //! The form of the assistant: what it says of present values, what it changes, and its figures.
 
-use chatkeep_core::assistant::{AssistantConfig, QaConfig};
+use chatkeep_core::assistant::{
+    AssistantConfig, KeywordMatch, NoMatchScope, QaConfig, QaMode, Strictness,
+};
 use chatkeep_services::Nullable;
 
 use super::*;
@@ -122,6 +124,73 @@ fn chosen(choices: &Choices) -> (Vec<&str>, Vec<&str>) {
 }
 
 #[test]
+fn a_form_may_change_its_fields_while_they_are_as_they_were() {
+    let form = OverviewForm::of(&switched([true, false, true, false]));
+    let present =
+        |version, config: AssistantConfig| AssistantSettings { version, ..settings(config) };
+    let unchanged = switched([true, false, true, false]).config;
+    let mut other = unchanged.clone();
+    other.welcome.message = "Hello".to_owned();
+    for config in [unchanged.clone(), other] {
+        assert_eq!(form.version_for(&present(9, config)), 9, "its fields are as they were");
+    }
+    let qa = |qa| AssistantConfig { qa, ..unchanged.clone() };
+    for config in [
+        switched([false, false, true, false]).config,
+        switched([true, true, true, false]).config,
+        switched([true, false, false, false]).config,
+        switched([true, false, true, true]).config,
+        qa(QaConfig { mode: QaMode::Fuzzy, ..unchanged.qa.clone() }),
+        qa(QaConfig { keyword_match: KeywordMatch::Contains, ..unchanged.qa.clone() }),
+        qa(QaConfig { strictness: Strictness::Eager, ..unchanged.qa.clone() }),
+        qa(QaConfig { no_match_scope: NoMatchScope::Addressed, ..unchanged.qa.clone() }),
+        qa(QaConfig { cooldown_seconds: 1, ..unchanged.qa.clone() }),
+    ] {
+        assert_eq!(form.version_for(&present(9, config.clone())), 4, "{config:?}");
+        let earlier = OverviewForm { seen: SeenValues::default(), ..form.clone() };
+        assert_eq!(earlier.version_for(&present(9, config)), 4, "the page of an earlier version");
+    }
+}
+
+#[test]
+fn a_value_that_is_as_it_was_is_not_told() {
+    let language = Language::English;
+    let mut form = OverviewForm::of(&with_qa(QaConfig::default()));
+    let present = QaConfig { cooldown_seconds: 60, ..QaConfig::default() };
+    let settings = with_qa(present);
+    (form.mode, form.keyword_match) = (QaMode::Fuzzy, KeywordMatch::Contains);
+    (form.strictness, form.scope) = (Some(Strictness::Eager), NoMatchScope::Addressed);
+    form.welcome = Some("yes".to_owned());
+    let config = &settings.config;
+    let chosen_here = [
+        modes(&form, &settings, language),
+        matches(&form, config, language),
+        strictnesses(&form, config, language),
+        scopes(&form, config, language),
+    ];
+    assert!(chosen_here.iter().all(|choices| choices.now.is_none()), "nobody else changed them");
+    assert!(switches(&form, config, language).iter().all(|switch| switch.now.is_none()));
+    let changed = cooldowns(&form, config, language).now;
+    assert!(changed.is_some_and(|now| now.contains("1 minute")), "somebody else changed it");
+}
+
+#[test]
+fn an_address_carries_all_of_a_form() {
+    for switches in all_switches() {
+        let mut form = OverviewForm::of(&switched(switches));
+        form.strictness = form.strictness.filter(|_| switches[0]);
+        let address = form.address("/c/C1/assistant");
+        let (page, query) = address.split_once('?').unwrap();
+        assert_eq!(page, "/c/C1/assistant");
+        let again = OverviewForm::in_query(Some(query)).unwrap();
+        assert_eq!(format!("{again:?}"), format!("{form:?}"));
+    }
+    for query in [None, Some(""), Some("draft="), Some("draft=mode%3Dfuzzy"), Some("mode=fuzzy")] {
+        assert!(OverviewForm::in_query(query).is_none(), "{query:?}");
+    }
+}
+
+#[test]
 fn a_mode_beyond_the_plan_can_only_be_kept() {
     let present = |mode, semantic| {
         let kept = with_qa(QaConfig { mode, ..QaConfig::default() });
@@ -142,7 +211,8 @@ fn a_mode_beyond_the_plan_can_only_be_kept() {
             let key =
                 if settings.semantic { "qa-mode-semantic-hint" } else { "qa-mode-semantic-pro" };
             assert_eq!(*hint, language.text(key));
-            form.mode = QaMode::Keyword;
+            // Somebody else chose the present one since the form was filled.
+            (form.mode, form.seen) = (QaMode::Keyword, SeenValues::default());
             let other = modes(&form, &settings, language);
             assert_eq!(chosen(&other).0, ["keyword"]);
             assert_eq!(other.now.is_some(), settings.config.qa.mode != QaMode::Keyword);
@@ -185,7 +255,7 @@ fn a_pause_that_no_choice_has_is_a_choice_too() {
     let of = |present: u32, typed: u32| {
         let settings = with_qa(QaConfig { cooldown_seconds: present, ..QaConfig::default() });
         let mut form = OverviewForm::of(&settings);
-        form.cooldown = typed;
+        (form.cooldown, form.seen) = (typed, SeenValues::default());
         let shown = cooldowns(&form, &settings.config, Language::English);
         let values: Vec<u32> =
             shown.options.iter().map(|option| option.value.parse().unwrap()).collect();

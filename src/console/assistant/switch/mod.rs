@@ -11,9 +11,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use chatkeep_core::assistant::{KeywordMatch, QaMode, Strictness};
 use chatkeep_core::id::RuleId;
 use chatkeep_services::access::{Admin, ReadMessages, WriteAssistant};
-use chatkeep_services::assistant::{
-    AssistantChange, Progress, QaChange, RuleUpdate, SettingsAccess,
-};
+use chatkeep_services::assistant::{Progress, RuleUpdate, SettingsAccess};
 use chatkeep_view::{channel_path, segment};
 use serde::Deserialize;
 use url::form_urlencoded;
@@ -23,10 +21,11 @@ use self::view::{SwitchResult, View};
 use super::super::Console;
 use super::super::channel::{Heading, Tab, TabLink, dates};
 use super::super::error::PageError;
-use super::super::form::{Done, FormErrors, SubmittedForm};
+use super::super::form::{FormErrors, SubmittedForm};
 use super::super::frame::{Frame, rendered_as};
 use super::super::visitor::Visitor;
 use super::Section;
+use super::overview::{OverviewForm, saved};
 use super::rule::saved_form;
 use super::rule_form::RuleForm;
 use super::rules::rules_path;
@@ -40,12 +39,16 @@ const ADDRESS: usize = 8_000;
 /// Form that switches.
 #[derive(Debug, Deserialize)]
 pub(crate) struct SwitchForm {
+    /// Version of the settings that a page of an earlier version was made of.
     version: i64,
     mode: QaMode,
     #[serde(rename = "match")]
     keyword_match: KeywordMatch,
     /// Absent in a page of an earlier version.
     strictness: Option<Strictness>,
+    /// Form of the settings that is saved with it; empty in a page of an earlier version.
+    #[serde(default)]
+    overview: String,
 }
 
 #[derive(Template)]
@@ -60,10 +63,12 @@ struct SwitchPage {
     modes: Vec<(&'static str, String, bool)>,
     matches: Vec<(&'static str, String, bool)>,
     strictnesses: Vec<(&'static str, String, bool)>,
-    /// Fields of the rule that is compared.
+    /// Fields of the rule that is compared, or of the form that the page was opened from.
     draft: Vec<(&'static str, String)>,
     /// Forms that go on with that rule.
     edited: Option<EditedRule>,
+    /// Address of the form that the page was opened from, with what was chosen there.
+    unsaved: Option<String>,
     /// Percent of the work, while it goes on.
     running: Option<u8>,
     result: Option<SwitchResult>,
@@ -87,7 +92,7 @@ pub(crate) async fn page(
 ) -> Result<Response, PageError> {
     let query = visitor.address.query().unwrap_or_default();
     let query: SwitchQuery = serde_html_form::from_str(query).map_err(|_| PageError::Input)?;
-    shown(&console, &visitor, &channel, query, FormErrors::default()).await
+    shown(&console, &visitor, &channel, query).await
 }
 
 pub(crate) async fn switch(
@@ -96,30 +101,12 @@ pub(crate) async fn switch(
     SubmittedForm { visitor, form }: SubmittedForm<SwitchForm>,
 ) -> Result<Response, PageError> {
     let access = visitor.channel::<Admin, WriteAssistant>(&console, &channel).await?;
-    let qa = QaChange {
-        mode: Some(form.mode),
-        keyword_match: Some(form.keyword_match),
-        strictness: form.strictness,
-        ..QaChange::default()
-    };
-    let change = AssistantChange { qa: Some(qa), ..AssistantChange::default() };
-    let service = &console.services.assistant;
-    match service.change_settings(&access, change, Some(&[form.version])).await {
-        Ok(_) => {
-            let path = channel_path(access.channel());
-            Ok(Done::Saved.at(&format!("{path}/assistant")))
-        }
-        Err(error) => {
-            let errors = FormErrors::of(error, visitor.language)?;
-            let query = SwitchQuery {
-                mode: Some(form.mode),
-                keyword_match: Some(form.keyword_match),
-                strictness: form.strictness,
-                ..SwitchQuery::default()
-            };
-            shown(&console, &visitor, &channel, query, errors).await
-        }
-    }
+    let SwitchForm { version, mode, keyword_match, strictness, overview } = form;
+    let settings = console.services.assistant.settings(&access).await?;
+    let form = OverviewForm::decoded(&overview)
+        .unwrap_or_else(|| OverviewForm::of_version(version, &settings));
+    let form = form.with(Some(mode), Some(keyword_match), strictness);
+    saved(&console, &visitor, &access, &form).await
 }
 
 async fn shown(
@@ -127,7 +114,6 @@ async fn shown(
     visitor: &Visitor,
     channel: &str,
     query: SwitchQuery,
-    mut errors: FormErrors,
 ) -> Result<Response, PageError> {
     let settings_access = visitor.channel::<Admin, WriteAssistant>(console, channel).await?;
     let access = visitor.channel::<Admin, ReadMessages>(console, channel).await?;
@@ -137,7 +123,7 @@ async fn shown(
     let dates = dates(console, visitor, &access).await?;
     let page = format!("{}/assistant/switch", heading.path);
     let edited = edited(console, &settings_access, &query).await?;
-    let (mut running, mut result) = (None, None);
+    let (mut running, mut result, mut errors) = (None, None, FormErrors::default());
     if query.changes(&settings) {
         match service.comparison(&access, query.request()).await {
             Ok(Progress::Running(percent)) => running = Some(percent),
@@ -151,6 +137,7 @@ async fn shown(
     let page = SwitchPage {
         frame: visitor.frame(language.text("assistant-switch")),
         sections: Section::Switch.links(&heading, visitor),
+        unsaved: query.form().map(|form| form.address(&format!("{}/assistant", heading.path))),
         channel: heading,
         other: query.name(&settings, language),
         modes: QaMode::ALL

@@ -7,6 +7,7 @@ use chatkeep_services::assistant::{AssistantSettings, ComparisonRequest, RuleEdi
 use serde::Deserialize;
 use url::form_urlencoded;
 
+use super::super::overview::OverviewForm;
 use super::super::rule_form::DraftTexts;
 use super::super::words::{match_key, mode_key, strictness_key};
 
@@ -17,6 +18,9 @@ pub(crate) struct SwitchQuery {
     #[serde(rename = "match")]
     pub(super) keyword_match: Option<KeywordMatch>,
     pub(super) strictness: Option<Strictness>,
+    /// Form of the settings that it was opened from; empty without one.
+    #[serde(default)]
+    pub(super) overview: String,
     /// Rule that is edited; absent for a new one.
     pub(super) rule: Option<String>,
     #[serde(default)]
@@ -91,14 +95,21 @@ impl SwitchQuery {
         names.collect::<Vec<_>>().join(" · ")
     }
 
-    /// Returns the fields of the edited rule.
+    /// Returns the form that it was opened from, with what is compared; `None` without one.
+    pub(super) fn form(&self) -> Option<OverviewForm> {
+        let form = OverviewForm::decoded(&self.overview)?;
+        Some(form.with(self.mode, self.keyword_match, self.strictness))
+    }
+
+    /// Returns the fields of the edited rule, or of the form that it was opened from.
     pub(super) fn draft(&self) -> Vec<(&'static str, String)> {
         let version = self.version.map(|version| version.to_string());
         let rule = self.rule.iter().map(|rule| ("rule", rule));
         let keywords = self.keyword.iter().map(|keyword| ("keyword", keyword));
         let not_for = self.not_for.iter().map(|text| ("notFor", text));
         let texts = [("question", &self.question), ("answer", &self.answer)];
-        let texts = texts.into_iter().chain([("cut", &self.cut), ("seen", &self.seen)]);
+        let others = [("cut", &self.cut), ("seen", &self.seen), ("overview", &self.overview)];
+        let texts = texts.into_iter().chain(others);
         let texts = texts.filter(|(_, text)| !text.is_empty());
         let version = version.iter().map(|version| ("version", version));
         let all = rule.chain(keywords).chain(not_for).chain(texts).chain(version);

@@ -168,6 +168,20 @@ fn a_comparison_is_called_by_what_differs() {
 }
 
 #[test]
+fn a_comparison_carries_the_form_that_it_was_opened_from() {
+    let form = OverviewForm::of(&settings()).encoded();
+    let query = SwitchQuery { overview: form.clone(), ..asked("mode=keyword&match=exact") };
+    let address = query.address(PAGE, Some("new"), 2);
+    let again = asked(address.strip_prefix(PAGE).unwrap().strip_prefix('?').unwrap());
+    assert_eq!(again.draft(), [("overview", form)]);
+    // What is compared there takes the place of what was chosen before.
+    let expected = OverviewForm::of(&settings());
+    let expected = expected.with(Some(QaMode::Keyword), Some(KeywordMatch::Exact), None);
+    assert_eq!(again.form().unwrap().encoded(), expected.encoded());
+    assert!(!again.has_rule() && asked("mode=keyword").form().is_none());
+}
+
+#[test]
 fn an_answer_that_is_not_complete_fills_no_form() {
     let whole = asked("rule=qa_1&keyword=a&keyword=b&answer=A&notFor=n&version=2&seen=s");
     let saved = RuleForm { answer: "before".to_owned(), version: Some(9), ..RuleForm::default() };

@@ -13,6 +13,7 @@ use super::super::super::dates::Dates;
 use super::super::super::error::PageError;
 use super::super::super::form::{count, query_of};
 use super::super::super::labels::{hue, initial, name_of, shortened, summary};
+use super::super::overview::OverviewForm;
 use super::super::words::mode_key;
 use super::SAID;
 use super::query::SwitchQuery;
@@ -48,6 +49,8 @@ pub(super) struct SwitchButton {
     pub(super) mode: &'static str,
     pub(super) keyword_match: &'static str,
     pub(super) strictness: &'static str,
+    /// Form of the settings that is saved with it.
+    pub(super) overview: String,
     pub(super) label: String,
 }
 
@@ -197,11 +200,13 @@ impl View<'_> {
         } else {
             language.format("switch-button", &[("mode", Value::from(&name))])
         };
+        let form = self.query.form().unwrap_or_else(|| OverviewForm::of(self.settings));
         SwitchButton {
             version: self.settings.version,
             mode: mode.name(),
             keyword_match: self.query.keyword_match.unwrap_or(qa.keyword_match).name(),
             strictness: self.query.strictness.unwrap_or(qa.strictness).name(),
+            overview: form.encoded(),
             label,
         }
     }

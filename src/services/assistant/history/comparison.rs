@@ -2,8 +2,8 @@
 
 use chatkeep_core::assistant::{KeywordMatch, QaMode, Strictness};
 use chatkeep_core::id::{MessageId, RuleId};
-use chatkeep_core::text::shortened;
 use chatkeep_core::time::Timestamp;
+use chatkeep_index::cut::shortened;
 use chatkeep_store::{ReplySource, StoredMessage};
 use chatkeep_view::pseudonyms::Masked;
 use chatkeep_workers::assistant::{Compiled, Decision, Reply};

@@ -9,6 +9,7 @@ use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::message::{Content, MediaInfo, MessageType};
 use chatkeep_core::profile::Profile;
 use chatkeep_core::pseudonym::PseudonymKey;
+use chatkeep_core::role::Scope;
 use chatkeep_core::time::Timestamp;
 use chatkeep_index::fold;
 use chatkeep_search::{SearchFallback, SearchService, Sort};
@@ -20,6 +21,7 @@ use chrono_tz::Tz;
 use super::super::{GROUP, Group, OTHER, OWNER, caller};
 use super::conversation::{access, message, refusal, sentence, store, text, texts, time, unsent};
 use crate::access::ReadMessages;
+use crate::members::MemberService;
 use crate::messages::MessageService;
 use crate::operator::Operator;
 use crate::search::{MessageSearch, SearchPage, SearchQuery};
@@ -38,11 +40,10 @@ impl Indexed {
         group.hands.set(time("2026-06-01T00:00:00Z"));
         store(&group, changes).await;
         let (data, folder) = (group.store.clone(), group.folder.path().join("index"));
-        let replica = Replica::open(data.clone(), folder, Arc::clone(&group.clock)).await.unwrap();
+        let replica = Replica::open(data, folder, Arc::clone(&group.clock)).await.unwrap();
         replica.catch_up().await.unwrap();
         let index = SearchService::new(Some(replica.clone()), SearchFallback::Nowhere);
-        let messages = MessageService::new(data.clone(), Tz::UTC);
-        let search = MessageSearch::new(data, index, group.access.clone(), messages);
+        let search = search_of(&group, index);
         Self { group, replica, search }
     }
 
@@ -78,6 +79,14 @@ impl Indexed {
         let (names, now) = (BTreeMap::from(names), self.group.clock.now());
         self.group.store.members().save_profiles(&names, now).await.unwrap();
     }
+}
+
+/// Returns the search of a group, in that index.
+fn search_of(group: &Group, index: SearchService) -> MessageSearch {
+    let (store, clock) = (|| group.store.clone(), Arc::clone(&group.clock));
+    let members = MemberService::new(store(), clock);
+    let messages = MessageService::new(store(), Tz::UTC);
+    MessageSearch::new(store(), index, group.access.clone(), members, messages)
 }
 
 fn asked(text: &str) -> SearchQuery {
@@ -270,10 +279,8 @@ async fn a_query_has_as_many_characters_as_its_letters_composed() {
         assert!(told.starts_with(why), "{told}");
     }
     let nowhere = SearchService::new(None, SearchFallback::Nowhere);
-    let (group, messages) =
-        (&indexed.group, MessageService::new(indexed.group.store.clone(), Tz::UTC));
-    let away = MessageSearch::new(group.store.clone(), nowhere, group.access.clone(), messages);
-    let reader = access(group, caller(OWNER)).await;
+    let away = search_of(&indexed.group, nowhere);
+    let reader = access(&indexed.group, caller(OWNER)).await;
     let refused = away.in_channel(&reader, &asked("word")).await;
     assert_eq!(refused.unwrap_err(), ServiceError::Unavailable);
 }
@@ -345,22 +352,56 @@ async fn names_in_a_query_are_those_of_the_channel_and_others_are_told() {
 }
 
 #[tokio::test]
+async fn whoever_the_reader_may_not_be_told_of_is_nobody_in_a_query() {
+    let indexed = Indexed::of(&[
+        text("owner", second(1), "word"),
+        message("other", Some(OTHER), second(2), &Content::text("word")),
+    ])
+    .await;
+    indexed.name("Wilhelmina", "Bartholomew").await;
+    let unknown = async |bounds: &Bounds, name: &str| {
+        let reader = Caller { bounds: bounds.clone(), ..caller(OWNER) };
+        let page = indexed.of_caller(reader, &asked(&format!("word from:{name}"))).await.unwrap();
+        page.unknown_names.into_iter().map(|one| (one.name, one.near)).collect::<Vec<_>>()
+    };
+    let late = Bounds { not_before: Some(second(2)), ..Bounds::full() };
+    let authors = Bounds { scopes: vec![Scope::ReadMessages], ..late.clone() };
+    let nobody = |name: &str| vec![(name.to_owned(), Vec::new())];
+    for name in ["Wilhelmina", OWNER, "Wilhelmin", "Quentin"] {
+        assert_eq!(unknown(&authors, name).await, nobody(name), "{name}");
+    }
+    // Members are told of, whether they wrote something or not.
+    for (bounds, name) in
+        [(&late, "Wilhelmina"), (&late, OWNER), (&authors, "Bartholomew"), (&authors, OTHER)]
+    {
+        assert_eq!(unknown(bounds, name).await, [], "{name}");
+    }
+    let near = vec![(UserId::from(OWNER), "Wilhelmina".to_owned())];
+    assert_eq!(unknown(&late, "Wilhelmin").await, [("Wilhelmin".to_owned(), near)]);
+}
+
+#[tokio::test]
 async fn readers_of_pseudonyms_find_nothing_by_what_is_hidden() {
     let indexed = Indexed::of(&[
         text("tea", second(1), "Ann Lee ordered tea, call 0912-345-678"),
         message("cake", Some(OTHER), second(2), &Content::text("tea or cake?")),
+        text("mail", second(3), "柯菲@例え.jp, kofi@公司。台灣, \"mensah k\"@membrane.example"),
     ])
     .await;
     indexed.name("Ann Lee", "王小明").await;
+    let addresses = ["柯菲", "例え", "kofi", "公司", "台灣", "mensah", "membrane"];
+    for word in addresses {
+        assert_eq!(indexed.found(&asked(word)).await.total, 1, "{word}");
+    }
     let bounds = Bounds { pseudonyms: Some(PseudonymKey::new([9; 32])), ..Bounds::full() };
     let (owner, data) = (UserId::from(OWNER), &indexed.group.store);
     let mask = masks::of_reader(data, &owner, &bounds).await.unwrap();
     let stand_in = mask.name(&owner, None).unwrap();
     let reader = Caller { bounds, mask, ..caller(OWNER) };
     let found = async |query: &str| indexed.of_caller(reader.clone(), &asked(query)).await;
-    for hidden in
-        ["Ann", "Lee", "\"Ann Lee\"", "0912345678", "0912-345-678", "from:王小明", "ordered Ann"]
-    {
+    let rest =
+        ["Ann", "Lee", "\"Ann Lee\"", "0912345678", "0912-345-678", "from:王小明", "ordered Ann"];
+    for hidden in rest.into_iter().chain(addresses) {
         let page = found(hidden).await.unwrap();
         assert_eq!((page.total, page.hits.len()), (0, 0), "{hidden}");
     }

@@ -2,12 +2,16 @@
 
 use std::collections::HashMap;
 
+use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::pseudonym::PseudonymKey;
+use chatkeep_core::role::Scope;
 use chatkeep_view::pseudonyms::Mask;
 
 use super::super::{GROUP, Group, OTHER, OWNER, caller};
-use super::{answered, arrive, at, bounded, call, establish, keep, parts, said, since};
+use super::{
+    answered, arrive, at, bounded, call, establish, keep, parts, said, since, with_scopes,
+};
 use crate::Caller;
 use crate::access::ReadMessages;
 use crate::members::MemberService;
@@ -56,6 +60,43 @@ async fn bots_are_senders_where_they_wrote_and_no_people() {
     assert_eq!(sorted(senders.bots), [named("Ubot", None), named("Ucousin", None)]);
     let quiet = members(&group).senders(&caller(OWNER), &["C9".into()]).await.unwrap();
     assert_eq!((quiet.bots, quiet.people), (vec![], vec![]));
+}
+
+#[tokio::test]
+async fn a_caller_is_told_of_members_if_they_may_list_them_and_of_authors_whom_they_may_read() {
+    let group = Group::new().await;
+    establish(&group, "C2", &[OWNER, "Uelsewhere"]).await;
+    for add in [
+        "INSERT INTO imported_senders (channel_id, user_id) VALUES ('C1', 'Uearly')",
+        "INSERT INTO imported_senders (channel_id, user_id) VALUES ('C1', 'Ulate')",
+    ] {
+        group.sql(add).await;
+    }
+    let messages = [
+        said(GROUP, "m1", "Uearly", at(1_000), "first"),
+        said(GROUP, "m2", OTHER, at(1_000), "first"),
+        said(GROUP, "m3", "Ulate", at(2_000), "second"),
+        said("C2", "m4", "Uelsewhere", at(3_000), "third"),
+        answered(GROUP, "m5", "Ubot", at(1_000), "9-18"),
+    ];
+    keep(&group, &messages).await;
+    let authors = with_scopes(&[Scope::ReadMessages]);
+    let late_authors = Bounds { not_before: Some(at(2_000)), ..authors.clone() };
+    for (bounds, channels, people) in [
+        (Bounds::full(), &[GROUP][..], &[OWNER, OTHER, "Uearly", "Ulate"][..]),
+        (since(at(2_000)), &[GROUP], &[OWNER, OTHER, "Ulate"]),
+        (since(at(2_001)), &[GROUP], &[OWNER, OTHER]),
+        (authors, &[GROUP], &[OTHER, "Uearly", "Ulate"]),
+        (late_authors.clone(), &[GROUP], &["Ulate"]),
+        (late_authors, &[GROUP, "C2"], &["Uelsewhere", "Ulate"]),
+    ] {
+        let channels: Vec<_> = channels.iter().map(|id| ChannelId::from(*id)).collect();
+        let caller = bounded(OWNER, bounds);
+        let senders = members(&group).senders(&caller, &channels).await.unwrap();
+        let told: Vec<_> = sorted(senders.people).into_iter().map(|(user, _)| user).collect();
+        assert_eq!(told, people.iter().map(|id| UserId::from(*id)).collect::<Vec<_>>());
+        assert_eq!(senders.bots, [named("Ubot", None)]);
+    }
 }
 
 #[tokio::test]

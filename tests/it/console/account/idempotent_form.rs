@@ -1,5 +1,6 @@
 //! Forms that make something: sent once more, as by reloading the page, they make nothing more.
 
+use futures_util::future::join_all;
 use reqwest::StatusCode;
 
 use super::super::assistant::field;
@@ -96,4 +97,25 @@ async fn a_rule_is_added_once() {
     form[0].1 = "hours".to_owned();
     known(&scene, submit(&scene, &new, &form).await, "added").await;
     assert_eq!(rules(&scene).await.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_equal_forms_at_the_same_moment_one_adds_and_the_others_are_told() {
+    let scene = Scene::new().await;
+    let new = format!("{RULES}/new");
+    for round in 1..=3 {
+        let keyword = format!("wifi {round}");
+        let form = [("keywords", keyword.as_str()), ("answer", "1234")];
+        let form = with_id(&scene, &new, &form).await;
+        let answers = join_all((0..6).map(|_| submit(&scene, &new, &form))).await;
+        let led = |done: &str| {
+            let leads = |answer: &Page| {
+                answer.status == StatusCode::SEE_OTHER
+                    && answer.location().split('#').next().unwrap().ends_with(done)
+            };
+            answers.iter().filter(|answer| leads(answer)).count()
+        };
+        assert_eq!((led("done=added"), led("done=added-before")), (1, 5));
+        assert_eq!(rules(&scene).await.len(), round);
+    }
 }

@@ -1,11 +1,12 @@
 //! Journeys through the account in a real browser: at both sizes, in every language, with and
 //! without script.
 
+use chatkeep_i18n::Language;
 use serde_json::{Value, json};
 
-use super::super::Scene;
 use super::super::journeys::{DESKTOP, PHONE, browser, in_every_language, is_fine_in_look, shows};
 use super::super::rule_journeys::submit;
+use super::super::{GROUP, Scene};
 use super::{consent, shown};
 
 const NEW_KEY: &str = "/console/account/keys/new";
@@ -139,5 +140,54 @@ async fn a_secret_is_copied_with_one_tap() {
     browser.script("document.querySelector('[data-copy]').click()").await;
     shows(&browser, "return document.querySelector('[data-copy]').textContent", &json!("Copied"))
         .await;
+    browser.close().await;
+}
+
+/// Script that returns the numbers of the months that stand on more than one line.
+const BROKEN: &str = "return [...document.querySelectorAll('.months tbody th')].flatMap((cell) => {
+    const text = cell.firstChild;
+    return [...text.data.matchAll(/[0-9]+/g)].filter(({ 0: { length }, index }) => {
+        const range = document.createRange();
+        range.setStart(text, index);
+        range.setEnd(text, index + length);
+        return range.getClientRects().length > 1;
+    }).map(([number]) => number);
+})";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn numbers_stay_whole_and_the_menu_stays_in_the_window_where_text_is_large() {
+    let scene = Scene::new().await;
+    let browser = browser(&scene).await;
+    browser.resize(320, 568).await;
+    let names = ["2026年11月", "Nov 2026", "2026年11月", "พ.ย. 2569"];
+    for (language, month) in Language::ALL.into_iter().zip(names) {
+        browser.plant("chatkeep_language", language.tag()).await;
+        browser.open(&scene.url("/console/account")).await;
+        let table = format!(
+            "document.querySelector('main .page').innerHTML = `<section class=\"section\">
+                <table class=\"shares months\"><tbody><tr><th scope=\"row\">{month}</th>
+                <td><span class=\"bar-of\"><progress max=\"100\" value=\"40\"></progress>
+                <span>123.4 MB</span></span></td></tr></tbody></table></section>`"
+        );
+        browser.script(&table).await;
+        assert_eq!(browser.script(BROKEN).await, json!([]), "{language:?}");
+    }
+    browser.resize(PHONE.0, PHONE.1).await;
+    browser.open(&scene.url("/console")).await;
+    let opened = "document.documentElement.style.fontSize = '200%';
+        document.querySelector('.menu summary').click()";
+    browser.script(opened).await;
+    let edges = "const { left, right } = document.querySelector('.sheet').getBoundingClientRect();
+        const bar = document.querySelector('.bar');
+        return [left >= 0, right <= bar.clientWidth, bar.scrollWidth <= bar.clientWidth]";
+    assert_eq!(browser.script(edges).await, json!([true, true, true]));
+    // A photo or video is as wide as its bubble at most.
+    browser.resize(320, 568).await;
+    browser.open(&scene.url(&format!("/c/{GROUP}"))).await;
+    let cropped = "const bubble = document.querySelector('.row:not(.mine) .bubble');
+        bubble.innerHTML = '<div class=\"film\"><video></video></div>';
+        const right = (one) => one.getBoundingClientRect().right;
+        return right(bubble.querySelector('video')) > right(bubble) + .5";
+    assert_eq!(browser.script(cropped).await, false);
     browser.close().await;
 }

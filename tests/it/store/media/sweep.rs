@@ -30,6 +30,7 @@ on_both!(
     whoever_claims_after_a_lease_is_safe_from_its_sweep,
     a_claim_of_an_earlier_version_is_void,
     only_what_failed_comes_again_at_once,
+    what_was_leased_before_comes_after_the_others,
     a_mark_of_somebody_else_is_no_claim,
     many_at_once_lose_no_file_and_leave_none,
 );
@@ -185,6 +186,34 @@ async fn only_what_failed_comes_again_at_once(fixture: Fixture) {
     assert_eq!(orphans(&fixture).await, [blob('b')]);
     fixture.run(LEASES_END).await;
     assert_eq!(orphans(&fixture).await, [blob('c')]);
+}
+
+/// The media store may refuse to delete a file for ever.
+async fn what_was_leased_before_comes_after_the_others(fixture: Fixture) {
+    let next = async || {
+        let media = fixture.store.media();
+        media.begin_orphan_sweep(at(1_000_000_000), 1).await.unwrap()
+    };
+    claim(&fixture, 'a', 1).await;
+    assert_eq!(next().await.blobs(), [blob('a')]);
+    fixture.run(LEASES_END).await;
+    for letter in ['b', 'c'] {
+        claim(&fixture, letter, 2).await;
+        let sweep = next().await;
+        assert_eq!(sweep.blobs(), [blob(letter)]);
+        sweep.finish(&[blob(letter)], &[]).await.unwrap();
+        let sweep = next().await;
+        assert_eq!(sweep.blobs(), [blob('a')], "nothing else is left");
+        // Its deletion does not even begin: it keeps its place.
+        sweep.finish(&[], &[blob('a')]).await.unwrap();
+    }
+    // Those of the longest ago come first.
+    claim(&fixture, 'd', 3).await;
+    assert_eq!(next().await.blobs(), [blob('d')]);
+    fixture.run("UPDATE blob_orphans SET since = since + 300000 WHERE since < -1").await;
+    assert_eq!(next().await.blobs(), [blob('a')]);
+    assert_eq!(next().await.blobs(), [blob('d')]);
+    assert_eq!(next().await.seen(), 0);
 }
 
 /// A blob claimed by another worker does not exist before that one has put it, and it may die

@@ -114,9 +114,19 @@ async fn a_webhook_ends_with_its_key(fixture: Fixture) {
     for id in ["wh_stays", "wh_1"] {
         assert_eq!(fixture.reason(id).await, None, "{id}");
     }
-    let pending = fixture.store.webhooks().pending_webhook_notices(10).await.unwrap();
+    let pending = fixture.store.webhooks().pending_webhook_notices(None, 10).await.unwrap();
     assert_eq!(pending.len(), 3, "their owner is told in their chat");
     assert!(pending.iter().all(|webhook| webhook.reason == DisabledReason::KeyEnded));
+    // Page by page, also among those of one moment, though none of them is settled.
+    let (mut paged, mut after) = (Vec::new(), None);
+    let webhooks = fixture.store.webhooks();
+    while let Some(last) = webhooks.pending_webhook_notices(after.as_ref(), 1).await.unwrap().pop()
+    {
+        paged.push((last.at, last.id.to_string()));
+        after = Some((last.at, last.id));
+    }
+    let expected = [(40, "wh_deleted"), (50, "wh_expires"), (50, "wh_lost")];
+    assert_eq!(paged, expected.map(|(time, id)| (at(time), id.to_owned())));
     let told = "SELECT COUNT(*) FROM outbox_events WHERE type = 'endpoint.disabled'";
     assert_eq!(fixture.value(told).await, "3");
     // A deleted key creates and changes nothing.

@@ -4,6 +4,7 @@
 mod bounds;
 mod secrets;
 mod settled;
+mod since;
 
 use std::collections::BTreeSet;
 
@@ -11,6 +12,7 @@ use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, UserId, WebhookId};
 use chatkeep_core::plan::Plan;
 use chatkeep_core::signing;
+use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
     Attempt, DeliveryFilter, DeliveryStatus, DisabledReason, LeaseRoom, LeasedDelivery, NewWebhook,
     Next, OutboxEventKind, PresenceEvidenceKind, UnstoredReason, WEBHOOKS_OF_USER, Webhook,
@@ -99,6 +101,14 @@ impl Fixture {
         let disabled =
             self.store.webhooks().settle_webhooks(attempts, at(give_up), at(now)).await.unwrap();
         disabled.into_iter().map(|(_, reason)| reason).collect()
+    }
+
+    /// Returns the numbers of unfinished and of due deliveries, and the time at which the first of
+    /// these became due.
+    async fn queue(&self, failing_before: i64, now: i64) -> (i64, i64, Option<i64>) {
+        let webhooks = self.store.webhooks();
+        let queue = webhooks.webhook_queue(at(failing_before), at(now)).await.unwrap();
+        (queue.waiting, queue.due, queue.oldest_due.map(Timestamp::millis))
     }
 }
 
@@ -260,9 +270,9 @@ async fn only_what_is_wanted_and_may_be_read(fixture: Fixture) {
     assert_eq!(subjects("wh_since", 2).await, ["b", "a"]);
     assert!(fixture.log("wh_off", None).await.is_empty());
     // Enabled again it gets the events logged from then on.
+    fixture.keep(&[said("C1", "late", 28, "x")], 29).await;
     let on = wants(&OutboxEventKind::ALL);
     assert_eq!(fixture.change("wh_off", on, &full, 30).await, WebhookChanged::Done);
-    fixture.keep(&[said("C1", "late", 28, "x")], 29).await;
     fixture.keep(&[said("C1", "new", 31, "x")], 31).await;
     assert_eq!(subjects("wh_off", 1).await, ["new"]);
 }
@@ -294,8 +304,7 @@ async fn each_webhook_gets_its_share(fixture: Fixture) {
     assert_eq!((of(&first, "wh_1"), of(&first, "wh_2")), (4, 4));
     assert_eq!(first[0].secrets.len(), 1);
     assert!(fixture.lease(room(100, 4), 60).await.is_empty(), "each has four under way");
-    let queue = fixture.store.webhooks().webhook_queue(at(60)).await.unwrap();
-    assert_eq!((queue.waiting, queue.due, queue.oldest_due), (60, 52, Some(at(60))));
+    assert_eq!(fixture.queue(i64::MIN, 60).await, (60, 52, Some(60)));
     let done: Vec<_> = first
         .iter()
         .filter(|d| d.webhook.as_str() == "wh_1")

@@ -4,20 +4,24 @@ use std::collections::BTreeSet;
 
 use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{UserId, WebhookId};
+use chatkeep_core::message::MessageChange;
 use chatkeep_core::time::Timestamp;
 use chatkeep_store::{
     Attempt, DeliveryFilter, DeliveryStatus, DisabledReason, LeaseRoom, Next, NoticeOutcome,
-    OutboxEventKind, WebhookChange, WebhookChanged,
+    OutboxEventKind, WebhookChange, WebhookChanged, WebhookDelivery,
 };
 
 use super::super::{Fixture, at, delete_before, edited, erase_person, on_both, said, unsent};
-use super::{DEADLINE, attempt, prepared, room, wants};
+use super::{DEADLINE, LEASE, attempt, prepared, room, wants};
 use crate::harness::wait::until;
 
 on_both!(
     answers_go_with_their_messages,
+    what_is_not_stored_leaves_deliveries_when_it_is_retracted,
+    a_delivery_that_cannot_be_read_holds_up_no_other,
     who_fails_for_long_or_is_gone_is_disabled,
     who_asks_for_a_pause_gets_it,
+    only_what_may_be_leased_from_who_works_is_due,
     what_an_address_did_says_nothing_about_the_next,
     the_log_is_listed_repeated_and_purged,
     more_failed_deliveries_than_a_batch_has_are_repeated,
@@ -29,7 +33,7 @@ async fn answers_go_with_their_messages(fixture: Fixture) {
     for (n, id) in (0..).zip(messages) {
         let time = if id == "deleted" { 10 } else { 100 + n };
         let mut message = said("C1", id, time, "what was said");
-        if let chatkeep_core::message::MessageChange::Received(received) = &mut message.change {
+        if let MessageChange::Received(received) = &mut message.change {
             received.sender = Some(if id == "erased" { "U2" } else { "U1" }.into());
         }
         fixture.keep(&[message], 200).await;
@@ -55,6 +59,46 @@ async fn answers_go_with_their_messages(fixture: Fixture) {
     assert_eq!(answered().await, "kept");
     let left = "SELECT COUNT(*) FROM webhook_deliveries WHERE answer IS NOT NULL";
     assert_eq!(fixture.value(left).await, "1");
+}
+
+async fn what_is_not_stored_leaves_deliveries_when_it_is_retracted(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.group("C2", &["U1"]).await;
+    for (id, sender) in [("unsent", "U1"), ("erased", "U2"), ("other", "U1")] {
+        let mut message = said("C2", id, 10, "x");
+        if let MessageChange::Received(received) = &mut message.change {
+            received.sender = Some(sender.into());
+        }
+        fixture.keep(&[message], 20).await;
+    }
+    fixture.fanned_out("wh_1", 3, 21).await;
+    fixture.keep(&[unsent("C2", "unsent", 30)], 31).await;
+    erase_person(&fixture.store, &"C2".into(), &"U2".into(), at(40), at(41)).await;
+    let left = "SELECT subject_id FROM webhook_deliveries WHERE unstored IS NOT NULL";
+    assert_eq!(fixture.value(left).await, "other");
+    // That they are gone is told all the same.
+    let all = fixture.fanned_out("wh_1", 5, 50).await;
+    let is_told = |delivery: &&WebhookDelivery| delivery.event.unstored.is_some();
+    let told: BTreeSet<_> = all.iter().filter(is_told).map(|d| d.event.subject.clone()).collect();
+    let ids = ["erased", "other", "unsent"].map(|id| Some(id.to_owned()));
+    assert_eq!(told, BTreeSet::from(ids));
+}
+
+async fn a_delivery_that_cannot_be_read_holds_up_no_other(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.keep(&[said("C1", "a", 10, "x"), said("C1", "b", 11, "x")], 20).await;
+    fixture.fanned_out("wh_1", 2, 21).await;
+    // As a later version may write it.
+    let strange = "UPDATE webhook_deliveries SET unstored = '[]' WHERE subject_id = 'a'";
+    fixture.run(strange).await;
+    let subjects = async |now| {
+        let taken = fixture.lease(room(10, 10), now).await;
+        taken.into_iter().filter_map(|delivery| delivery.event.subject).collect::<Vec<_>>()
+    };
+    assert_eq!(subjects(22).await, ["b"]);
+    assert!(subjects(23).await.is_empty());
+    fixture.run("UPDATE webhook_deliveries SET unstored = NULL").await;
+    assert_eq!(subjects(22 + LEASE).await, ["a", "b"]);
 }
 
 async fn who_fails_for_long_or_is_gone_is_disabled(fixture: Fixture) {
@@ -101,7 +145,7 @@ async fn who_fails_for_long_or_is_gone_is_disabled(fixture: Fixture) {
     assert_eq!((told.subject.as_deref(), told.detail.as_deref()), (Some("U1"), Some("wh_1")));
     assert_eq!(fixture.log("wh_other", None).await.len(), 9);
     assert_eq!(fixture.log("wh_1", None).await.len(), 9);
-    let pending = fixture.store.webhooks().pending_webhook_notices(10).await.unwrap();
+    let pending = fixture.store.webhooks().pending_webhook_notices(None, 10).await.unwrap();
     assert_eq!(
         (pending.len(), pending[0].id.as_str(), pending[0].chat.is_none()),
         (1, "wh_1", true)
@@ -122,7 +166,7 @@ async fn who_fails_for_long_or_is_gone_is_disabled(fixture: Fixture) {
             .await
             .unwrap()
     );
-    assert!(fixture.store.webhooks().pending_webhook_notices(10).await.unwrap().is_empty());
+    assert!(fixture.store.webhooks().pending_webhook_notices(None, 10).await.unwrap().is_empty());
 
     // Enabled again it begins anew; and 410 ends it at once.
     let on = wants(&OutboxEventKind::ALL);
@@ -133,7 +177,7 @@ async fn who_fails_for_long_or_is_gone_is_disabled(fixture: Fixture) {
     assert!(fail(100, Next::Failed).await.is_empty());
     assert_eq!(fail(101, Next::Gone).await, [DisabledReason::Gone]);
     assert_eq!(
-        fixture.store.webhooks().pending_webhook_notices(10).await.unwrap()[0].reason,
+        fixture.store.webhooks().pending_webhook_notices(None, 10).await.unwrap()[0].reason,
         DisabledReason::Gone
     );
 }
@@ -147,7 +191,29 @@ async fn who_asks_for_a_pause_gets_it(fixture: Fixture) {
     let busy = Attempt { not_until: Some(until), ..attempt(&taken[0], Next::Retry(until), 21) };
     fixture.settle(&[busy], 0, 22).await;
     assert!(fixture.lease(room(9, 4), 59_999).await.is_empty(), "the other one waits, too");
+    assert_eq!(fixture.queue(0, 59_999).await, (2, 0, None), "neither is late");
+    let log = fixture.log("wh_1", None).await;
+    assert!(log.len() == 2 && log.iter().all(|d| d.due_at == Some(until)), "{log:?}");
+    assert_eq!(fixture.queue(0, 60_000).await, (2, 2, Some(60_000)), "from the end of the pause");
     assert_eq!(fixture.lease(room(9, 4), 60_000).await.len(), 2);
+}
+
+async fn only_what_may_be_leased_from_who_works_is_due(fixture: Fixture) {
+    prepared(&fixture).await;
+    fixture.hook("wh_2", "U2", &OutboxEventKind::ALL, None).await;
+    fixture.keep(&[said("C1", "a", 10, "x"), said("C1", "b", 11, "y")], 12).await;
+    for webhook in ["wh_1", "wh_2"] {
+        fixture.fanned_out(webhook, 2, 20).await;
+    }
+    let taken = fixture.lease(room(9, 1), 20).await;
+    let first = taken.iter().find(|d| d.webhook.as_str() == "wh_1").unwrap();
+    fixture.settle(&[attempt(first, Next::Retry(at(30)), 21)], 0, 22).await;
+    // One of the other webhook is under way.
+    assert_eq!(fixture.queue(20, 40).await, (4, 3, Some(20)), "it has just begun to fail");
+    assert_eq!(fixture.queue(21, 40).await, (4, 1, Some(20)), "it has been failing for a while");
+    fixture.run("UPDATE webhooks SET ends_at = 50 WHERE webhook_id = 'wh_2'").await;
+    assert_eq!(fixture.queue(21, 49).await, (4, 1, Some(20)));
+    assert_eq!(fixture.queue(21, 50).await, (4, 0, None), "the other one has ended");
 }
 
 async fn what_an_address_did_says_nothing_about_the_next(fixture: Fixture) {

@@ -1,6 +1,7 @@
 //! The notifier: a group whose messages are told to a sink.
 
 mod attempts;
+mod owners;
 mod processes;
 
 use std::sync::Arc;

@@ -17,7 +17,12 @@ const ZEROS: [char; 66] = [
 ];
 
 /// Returns the ASCII digit for a digit of any script, and any other character as it is.
-pub(super) fn ascii_digit(c: char) -> char {
+///
+/// ```
+/// use chatkeep_index::ascii_digit;
+/// assert_eq!("ชั้น ๔".chars().map(ascii_digit).collect::<String>(), "ชั้น 4");
+/// ```
+pub fn ascii_digit(c: char) -> char {
     let zero = match ZEROS.partition_point(|zero| *zero <= c) {
         0 => return c,
         next => ZEROS[next - 1],
