@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use super::journeys::{PHONE, browser_as, in_every_language, is_fine, is_fine_in_look, shows};
-use super::rule_journeys::submit;
 use super::{GROUP, START, Scene};
 use crate::harness::browser::{Browser, Key};
 use crate::store::{at, edited};
@@ -21,7 +20,7 @@ async fn setting(browser: &Browser, scene: &Scene) -> Value {
 async fn turn(browser: &Browser) {
     browser.script("document.querySelector('[name=earlier]').focus()").await;
     browser.press(Key::Space).await;
-    submit(browser, "form:has([name=earlier]) button").await;
+    browser.follow_click("form:has([name=earlier]) button").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -55,11 +54,11 @@ async fn an_admin_has_earlier_texts_kept_and_erased() {
     assert_eq!(browser.script(question).await, "Stop keeping earlier texts?");
     is_fine(&browser, "the question").await;
     // Whoever thinks better of it finds everything as it was.
-    submit(&browser, "main a.button").await;
+    browser.follow_click("main a.button").await;
     let checked = "return document.querySelector('[name=earlier]').checked";
     assert_eq!(browser.script(checked).await, json!(true));
     turn(&browser).await;
-    submit(&browser, "main .danger").await;
+    browser.follow_click("main .danger").await;
     assert_eq!(browser.script(DONE).await, "Saved.");
     browser.open(&message).await;
     assert_eq!(browser.script(EARLIER).await, json!([]));

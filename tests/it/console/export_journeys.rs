@@ -9,7 +9,6 @@ use super::journeys::{
     PHONE, browser_as, fits_and_is_accessible, in_every_language, is_fine, is_fine_in_look, number,
     shows,
 };
-use super::rule_journeys::submit;
 use super::{GROUP, START, Scene, secret, sign_in};
 use crate::harness::browser::{Browser, Key};
 use crate::harness::scratch;
@@ -92,14 +91,14 @@ async fn a_member_follows_an_export_and_saves_it() {
         .ingest(&[edited(GROUP, "edited", later, "five")], at(later))
         .await
         .unwrap();
-    submit(&browser, ".cards a.main").await;
+    browser.follow_click(".cards a.main").await;
     let text = browser.script(TEXT).await;
     assert!(text.as_str().unwrap().contains("It is being prepared again"), "{text}");
     is_fine(&browser, "an export that is prepared again").await;
     shows(&browser, DOWNLOADS, &json!(1)).await;
     assert_eq!(json!(browser.errors().await), json!([]), "the console is clean");
 
-    submit(&browser, ".cards button").await;
+    browser.follow_click(".cards button").await;
     assert_eq!(number(&browser, CARDS).await, 0);
     is_fine(&browser, "no export").await;
     browser.close().await;
@@ -152,7 +151,7 @@ async fn an_export_is_prepared_without_script() {
     scene.stack.ground.sql(HOLD).await;
     browser.open(&scene.url(&form())).await;
     choose(&browser).await;
-    submit(&browser, PREPARE).await;
+    browser.follow_click(PREPARE).await;
     assert_eq!(browser.script(TEXT).await, "Waiting to begin…");
     scene.stack.ground.sql(RELEASE).await;
     shows(&browser, DOWNLOADS, &json!(1)).await;
@@ -214,7 +213,7 @@ async fn the_choice_of_an_export_survives_the_end_of_the_session() {
     browser.open(&scene.url(&form())).await;
     choose(&browser).await;
     scene.store.sessions().end_sessions(&"Umember".into()).await.unwrap();
-    submit(&browser, PREPARE).await;
+    browser.follow_click(PREPARE).await;
     let next = browser.script("return new URLSearchParams(location.search).get('next')").await;
     assert_eq!(next, json!(format!("{}?done=unsent", form())));
     sign_in(&scene.store, "Umember", "สมชาย", ("again", "csrf of another session")).await;
@@ -224,7 +223,7 @@ async fn the_choice_of_an_export_survives_the_end_of_the_session() {
     let typed = "return ['[name=format]:checked', '[name=from]', '[name=to]'].map((one) =>
         document.querySelector(`main ${one}`).value)";
     assert_eq!(browser.script(typed).await, json!(["csv", "2024-01-01", ""]));
-    submit(&browser, PREPARE).await;
+    browser.follow_click(PREPARE).await;
     assert_eq!(browser.script("return location.pathname").await, json!(list()));
     browser.close().await;
 }

@@ -22,20 +22,11 @@ impl Visitor {
         let script = format!(
             "const found = [...document.querySelectorAll('main a, main button, nav a, body > * button')]
                 .filter((one) => one.checkVisibility() && one.textContent.includes({}));
-            document.body.dataset.old = '1';
-            found[0]?.click();
-            return found.length > 0",
+            found[0].click()",
             json!(text)
         );
-        shows(&self.browser, &script, &json!(true)).await;
-        self.arrives().await;
+        self.browser.follow(&script).await;
         self.steps.push(format!("tap “{text}”"));
-    }
-
-    /// Waits for the next page.
-    async fn arrives(&self) {
-        shows(&self.browser, "return document.body?.dataset.old ?? 'new'", &json!("new")).await;
-        shows(&self.browser, "return document.readyState", &json!("complete")).await;
     }
 
     /// Types into a field.

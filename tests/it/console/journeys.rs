@@ -219,17 +219,12 @@ async fn every_page_is_fine_at_every_size_in_every_language() {
             browser.open(&scene.url(&format!("/c/{GROUP}/{path}"))).await;
             let (name, value) = fields.split_once('=').unwrap();
             let send = format!(
-                "document.body.dataset.old = '1';
-                 const form = document.querySelector('[name=action][value={action}]').form;
+                "const form = document.querySelector('[name=action][value={action}]').form;
                  form.elements['{name}'].value = '{value}'; form.querySelector('button').click()"
             );
-            browser.script(&send).await;
-            shows(&browser, "return document.body?.dataset.old ?? 'new'", &json!("new")).await;
-            let count = format!(
-                "return document.readyState === 'complete'
-                    && document.querySelectorAll('main {shown}').length"
-            );
-            shows(&browser, &count, &json!(1)).await;
+            browser.follow(&send).await;
+            let count = format!("return document.querySelectorAll('main {shown}').length");
+            assert_eq!(browser.script(&count).await, 1);
             is_fine_in_look(&browser, &format!("{path} with {fields} {look}")).await;
         }
     })
@@ -255,7 +250,7 @@ async fn the_conversation_scrolls_on_and_follows() {
     let browser = browser(&scene).await;
     browser.resize(PHONE.0, PHONE.1).await;
     browser.open(&scene.url("/console")).await;
-    browser.script("document.querySelector('.channels a').click()").await;
+    browser.follow_click(".channels a").await;
     shows(&browser, COUNT, &json!(50)).await;
     assert!(number(&browser, FROM_END).await <= 40, "it opens at the newest message");
 
@@ -436,9 +431,9 @@ async fn a_visitor_of_the_demo_looks_as_somebody() {
     let expected = json!(["林小美", "Aiko", "Somchai", "Dave", "王大明"]);
     assert_eq!(browser.script(people).await, expected);
     is_fine(&browser, "the choice of a person").await;
-    browser.script("document.querySelectorAll('.people button')[1].click()").await;
-    shows(&browser, "return document.querySelectorAll('.channels a').length", &json!(1)).await;
-    browser.script("document.querySelector('.channels a').click()").await;
+    browser.follow("document.querySelectorAll('.people button')[1].click()").await;
+    assert_eq!(browser.script("return document.querySelectorAll('.channels a').length").await, 1);
+    browser.follow_click(".channels a").await;
     let photos = "return [...document.querySelectorAll('.photo img')]
         .filter((photo) => photo.complete && photo.naturalWidth > 0).length";
     shows(&browser, photos, &json!(2)).await;
@@ -475,8 +470,8 @@ async fn a_visitor_of_the_demo_looks_as_somebody() {
     // Somebody who is not in the group does not see it.
     let group = browser.script("return location.pathname").await;
     browser.open(&format!("http://{address}/demo/look-as")).await;
-    browser.script("document.querySelectorAll('.people button')[4].click()").await;
-    shows(&browser, "return document.querySelectorAll('.empty').length", &json!(1)).await;
+    browser.follow("document.querySelectorAll('.people button')[4].click()").await;
+    assert_eq!(browser.script("return document.querySelectorAll('.empty').length").await, 1);
     browser.open(&format!("http://{address}{}", group.as_str().unwrap())).await;
     let heading = "return document.querySelector('h1').textContent";
     assert_eq!(browser.script(heading).await, "Not available");

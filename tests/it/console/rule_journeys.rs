@@ -15,17 +15,6 @@ use crate::stack::DEADLINE;
 
 const ROWS: &str = "return document.querySelectorAll('table.rules tbody tr').length";
 
-/// Sends the form of the open page, with that of its buttons, and waits for the next page.
-pub(super) async fn submit(browser: &Browser, button: &str) {
-    browser
-        .script(&format!(
-            "document.body.dataset.old = '1'; document.querySelector('{button}').click()"
-        ))
-        .await;
-    shows(browser, "return document.body?.dataset.old ?? 'new'", &json!("new")).await;
-    shows(browser, "return document.readyState", &json!("complete")).await;
-}
-
 /// Fills fields of the open page.
 async fn fill(browser: &Browser, fields: &[(&str, &str)]) {
     for (name, value) in fields {
@@ -72,7 +61,7 @@ async fn the_rules_are_fine_at_every_size_in_every_language() {
         }
         // A form with errors, and what an import would do.
         browser.open(&scene.url(&format!("{RULES}/new"))).await;
-        submit(&browser, "main .main").await;
+        browser.follow_click("main .main").await;
         shows(&browser, "return document.querySelectorAll('.wrong').length", &json!(1)).await;
         // The chips took the place of the field, and its focus.
         let focused = "return document.activeElement.matches('.chip-input #keywords')";
@@ -81,7 +70,7 @@ async fn the_rules_are_fine_at_every_size_in_every_language() {
         for table in ["wifi,new\nfresh,x", "wifi,\nk,a"] {
             browser.open(&scene.url(&format!("{RULES}/import"))).await;
             fill(&browser, &[("csv", table)]).await;
-            submit(&browser, "main button.main").await;
+            browser.follow_click("main button.main").await;
             is_fine_in_look(&browser, &format!("an import {look}")).await;
         }
     })
@@ -115,7 +104,7 @@ async fn what_was_typed_survives_the_end_of_the_session() {
     for reader in ["Uadmin", "Uowner"] {
         type_in().await;
         sessions.end_sessions(&owner).await.unwrap();
-        submit(&browser, "main .main").await;
+        browser.follow_click("main .main").await;
         let next = browser.script(by_script).await;
         assert_eq!(next, json!(format!("{RULES}/new?done=unsent")));
         sign_in(&scene.store, "Uowner", "王小明", (reader, &format!("csrf of {reader}"))).await;
@@ -141,7 +130,7 @@ async fn what_was_typed_survives_the_end_of_the_session() {
         browser.plant("chatkeep_session", &super::secret("Uowner")).await;
     }
     is_fine(&browser, "a form with what was typed").await;
-    submit(&browser, "main .main").await;
+    browser.follow_click("main .main").await;
     let rule = &rules(&scene).await[0];
     assert_eq!((rule.keywords.len(), rule.answer.as_str()), (2, "週一到週五\n9–18"));
     let kept = browser.script("return sessionStorage.getItem('form')").await;
@@ -161,7 +150,6 @@ async fn of_several_forms_only_the_one_that_was_sent_is_filled() {
         (json!([["action", "delete"]]), ""),
     ] {
         browser.open(&scene.url(&path)).await;
-        shows(&browser, "return document.readyState", &json!("complete")).await;
         let actions = browser.script(ACTIONS).await;
         let fields = json!({ "path": path, "fields": fields });
         let keep = format!(
@@ -288,28 +276,28 @@ async fn rules_are_kept_in_order_without_script() {
     browser.resize(PHONE.0, PHONE.1).await;
     browser.open(&scene.url(&format!("{RULES}/new"))).await;
     fill(&browser, &[("keywords", "wifi\n密碼"), ("answer", "")]).await;
-    submit(&browser, "form.form .main").await;
+    browser.follow_click("form.form .main").await;
     shows(&browser, "return document.querySelectorAll('.wrong').length", &json!(1)).await;
     assert_eq!(
         browser.script("return document.querySelector('[name=keywords]').value").await,
         "wifi\n密碼"
     );
     fill(&browser, &[("answer", "1234")]).await;
-    submit(&browser, "form.form .main").await;
+    browser.follow_click("form.form .main").await;
     shows(&browser, ROWS, &json!(1)).await;
-    submit(&browser, "[data-edit]").await;
+    browser.follow_click("[data-edit]").await;
     fill(&browser, &[("answer", "5678")]).await;
-    submit(&browser, "form.form .main").await;
+    browser.follow_click("form.form .main").await;
     assert_eq!(rules(&scene).await[0].answer, "5678");
-    submit(&browser, "[data-edit]").await;
-    submit(&browser, "[value=delete]").await;
-    submit(&browser, ".danger").await;
+    browser.follow_click("[data-edit]").await;
+    browser.follow_click("[value=delete]").await;
+    browser.follow_click(".danger").await;
     until("the rule is deleted", DEADLINE, async || rules(&scene).await.is_empty()).await;
     shows(&browser, "return document.querySelectorAll('.empty').length", &json!(1)).await;
     browser.open(&scene.url(&format!("{RULES}/import"))).await;
     fill(&browser, &[("csv", "wifi\t1234")]).await;
-    submit(&browser, "main button.main").await;
-    submit(&browser, "main button.main").await;
+    browser.follow_click("main button.main").await;
+    browser.follow_click("main button.main").await;
     shows(&browser, ROWS, &json!(1)).await;
     browser.close().await;
 }
@@ -363,16 +351,15 @@ async fn whoever_comes_back_to_a_saved_form_overwrites_nobody() {
         browser.command("Emulation.setScriptExecutionDisabled", off).await;
         browser.open(&scene.url(&path)).await;
         fill(&browser, &[("answer", "mine")]).await;
-        submit(&browser, "main .main").await;
+        browser.follow_click("main .main").await;
         assert_eq!(rules(&scene).await[0].answer, "mine");
         // Meanwhile somebody else saves another answer.
         change_answer(&scene, &path, "theirs").await;
-        browser.script("history.back()").await;
-        let place = "return [location.pathname, document.readyState]";
-        shows(&browser, place, &json!([path, "complete"])).await;
+        browser.follow("history.back()").await;
+        assert_eq!(browser.script("return location.pathname").await, path);
         // A browser that kept the whole page shows what was typed, and is told when it saves that.
         fill(&browser, &[("question", "Which one?")]).await;
-        submit(&browser, "main .main").await;
+        browser.follow_click("main .main").await;
         assert_eq!(rules(&scene).await[0].answer, "theirs", "with script: {with_script}");
     }
     browser.close().await;
@@ -405,12 +392,12 @@ async fn what_was_typed_is_there_again_although_somebody_else_changed_the_rule()
     change_answer(&scene, &path, "theirs").await;
     // Signed in again elsewhere, so that the page has a token of before.
     sign_in(&scene.store, "Uadmin", "Aiko", ("session-again", "csrf-again")).await;
-    submit(&browser, "main .main").await;
+    browser.follow_click("main .main").await;
     let said = browser.script("return document.querySelector('.card').textContent").await;
     assert!(said.as_str().unwrap().contains("Tap Back: the form has what you typed."), "{said}");
-    submit(&browser, ".card .button").await;
+    browser.follow_click(".card .button").await;
     shows(&browser, ANSWER, &json!("mine")).await;
-    submit(&browser, "main .main").await;
+    browser.follow_click("main .main").await;
     // The digest that was sent tells that somebody else changed the rule.
     let told = browser.script("return document.querySelector('main .warn').textContent").await;
     assert!(told.as_str().unwrap().starts_with("Somebody else changed this"), "{told}");

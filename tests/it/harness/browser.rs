@@ -3,12 +3,13 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::process::{Process, Program};
-use super::wait::DEADLINE;
+use super::wait::{DEADLINE, until};
 use super::{http, ports, scratch};
 
 /// Chromium without what draws its own windows, which takes a third less processor time than
@@ -56,6 +57,8 @@ pub(crate) struct Browser {
     session: String,
     http: reqwest::Client,
     profile: TempDir,
+    /// Number of pages that were left.
+    pages: AtomicU32,
 }
 
 impl Browser {
@@ -76,11 +79,43 @@ impl Browser {
         let made: Value = http.post(url).json(&wanted).send().await.unwrap().json().await.unwrap();
         let session = made["value"]["sessionId"].as_str().unwrap_or_else(|| panic!("{made}"));
         let session = session.to_owned();
-        Self { driver, address, session, http, profile }
+        Self { driver, address, session, http, profile, pages: AtomicU32::new(0) }
     }
 
+    /// Opens a page, and waits until it and its scripts are loaded.
     pub(crate) async fn open(&self, url: &str) {
+        let mark = self.mark();
+        self.script(&format!("window.left = {mark}")).await;
         self.call("url", &json!({ "url": url })).await;
+        self.arrives(mark, url).await;
+    }
+
+    /// Runs a script that leads to another page, and waits as [`Self::open`] does.
+    pub(crate) async fn follow(&self, script: &str) {
+        let mark = self.mark();
+        self.script(&format!("window.left = {mark}; {script}")).await;
+        self.arrives(mark, script).await;
+    }
+
+    /// Clicks what leads to another page, and waits as [`Self::open`] does.
+    pub(crate) async fn follow_click(&self, selector: &str) {
+        let selector = json!(selector);
+        self.follow(&format!("document.querySelector({selector}).click()")).await;
+    }
+
+    /// Returns the mark of a page that is left: one that somebody comes back to has its own.
+    fn mark(&self) -> u32 {
+        self.pages.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Waits until another page than the marked one is loaded: on a busy machine the driver sometimes
+    /// goes on before.
+    async fn arrives(&self, mark: u32, what: &str) {
+        let script = format!("return window.left !== {mark} && document.readyState === 'complete'");
+        until(&format!("the page after {what}"), DEADLINE, async || {
+            self.script(&script).await == json!(true)
+        })
+        .await;
     }
 
     /// Gives pages the size of such a screen, in CSS pixels.

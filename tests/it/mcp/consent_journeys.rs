@@ -8,8 +8,6 @@ use tokio::net::TcpListener;
 use super::oauth::{Scene, parameter};
 use crate::console::journeys::{in_every_language, is_fine_in_look};
 use crate::harness::browser::Browser;
-use crate::harness::wait::until;
-use crate::stack::DEADLINE;
 
 const TEXT: &str = "return document.body?.textContent ?? ''";
 
@@ -22,13 +20,11 @@ async fn program() -> String {
     back
 }
 
-/// Clicks, and waits for a page with that text; returns its address.
+/// Clicks what leads to a page with that text; returns its address.
 async fn click(browser: &Browser, selector: &str, expected: &str) -> String {
-    browser.script(&format!("document.querySelector('{selector}').click()")).await;
-    until(&format!("a page with {expected:?}"), DEADLINE, async || {
-        browser.script(TEXT).await.as_str().is_some_and(|text| text.contains(expected))
-    })
-    .await;
+    browser.follow_click(selector).await;
+    let text = browser.script(TEXT).await;
+    assert!(text.as_str().is_some_and(|text| text.contains(expected)), "{text}");
     browser.script("return location.href").await.as_str().unwrap().to_owned()
 }
 

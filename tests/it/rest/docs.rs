@@ -85,7 +85,7 @@ async fn call_after_a_reload(browser: &Browser) {
         document.querySelector('.auth-btn-wrapper .authorize').click();
         return true";
     until("the key is typed", DEADLINE, async || browser.script(typed).await == json!(true)).await;
-    browser.script("location.reload()").await;
+    browser.follow("location.reload()").await;
     let block = "const block = document.querySelector('[id$=get_me]');";
     let open = format!(
         "{block} if (!block) {{ return false }}

@@ -5,7 +5,6 @@ use chatkeep_i18n::Language;
 use serde_json::{Value, json};
 
 use super::super::journeys::{DESKTOP, PHONE, browser, in_every_language, is_fine_in_look, shows};
-use super::super::rule_journeys::submit;
 use super::super::{GROUP, Scene};
 use super::{consent, shown};
 
@@ -76,7 +75,7 @@ async fn every_page_of_the_account_is_fine_at_every_size_in_every_language() {
         // Forms with errors.
         for path in [NEW_KEY, NEW_WEBHOOK] {
             browser.open(&scene.url(path)).await;
-            submit(&browser, ".form button.main").await;
+            browser.follow_click(".form button.main").await;
             shows(&browser, "return document.querySelectorAll('.wrong').length > 0", &json!(true))
                 .await;
             is_fine_in_look(&browser, &format!("{path} with errors {look}")).await;
@@ -99,26 +98,26 @@ async fn a_key_is_made_and_deleted_without_script() {
     browser.command("Emulation.setScriptExecutionDisabled", json!({"value": true})).await;
     browser.resize(PHONE.0, PHONE.1).await;
     browser.open(&scene.url("/console")).await;
-    submit(&browser, ".sheet a[href=\"/console/account\"]").await;
+    browser.follow_click(".sheet a[href=\"/console/account\"]").await;
     shows(&browser, "return location.pathname", &json!("/console/account")).await;
-    submit(&browser, ".tabs a[href=\"/console/account/keys\"]").await;
+    browser.follow_click(".tabs a[href=\"/console/account/keys\"]").await;
     shows(&browser, "return location.pathname", &json!("/console/account/keys")).await;
-    submit(&browser, "a[href=\"/console/account/keys/new\"]").await;
+    browser.follow_click("a[href=\"/console/account/keys/new\"]").await;
     shows(&browser, "return document.querySelectorAll('.form').length", &json!(1)).await;
     browser.script("document.querySelector('[name=name]').value = 'Without script'").await;
     let scope = "document.querySelector('[name=scope][value=\"read:messages\"]').click()";
     browser.script(scope).await;
-    submit(&browser, ".form button.main").await;
+    browser.follow_click(".form button.main").await;
     let secret = "return document.querySelector('#secret')?.textContent.slice(0, 3)";
     shows(&browser, secret, &json!("ck_")).await;
     let buttons =
         "return [...document.querySelectorAll('[data-copy]')].filter((one) => !one.hidden).length";
     assert_eq!(browser.script(buttons).await, json!(0), "a button that does nothing");
-    submit(&browser, "main .button.main").await;
+    browser.follow_click("main .button.main").await;
     shows(&browser, "return document.querySelectorAll('.cards li').length", &json!(1)).await;
-    submit(&browser, ".cards a[href$=\"/delete\"]").await;
+    browser.follow_click(".cards a[href$=\"/delete\"]").await;
     shows(&browser, "return document.querySelectorAll('button.danger').length", &json!(1)).await;
-    submit(&browser, "button.danger").await;
+    browser.follow_click("button.danger").await;
     shows(&browser, "return document.querySelectorAll('.empty').length", &json!(1)).await;
     browser.close().await;
 }
@@ -134,7 +133,7 @@ async fn a_secret_is_copied_with_one_tap() {
     browser.resize(DESKTOP.0, DESKTOP.1).await;
     browser.open(&scene.url("/console/account/keys/new?for=reading")).await;
     browser.script("document.querySelector('[name=name]').value = 'Copied'").await;
-    submit(&browser, ".form button.main").await;
+    browser.follow_click(".form button.main").await;
     shows(&browser, "return document.querySelector('[data-copy]')?.hidden ?? true", &json!(false))
         .await;
     browser.script("document.querySelector('[data-copy]').click()").await;

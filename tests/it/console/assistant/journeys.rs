@@ -7,7 +7,6 @@ use super::super::GROUP;
 use super::super::journeys::{
     PHONE, browser, browser_as, in_every_language, is_fine, is_fine_in_look, shows,
 };
-use super::super::rule_journeys::submit;
 use super::{finished, path, scene};
 use crate::harness::browser::Key;
 
@@ -52,23 +51,22 @@ async fn an_admin_finds_a_mode_and_writes_a_welcome() {
     browser.open(&scene.url(&path("/texts"))).await;
     let type_in = "document.querySelector('#welcome').value = 'Hello {displayName}'";
     browser.script(type_in).await;
-    let press = |selector: &str| format!("document.querySelector(\"{selector}\").click()");
-    browser.script(&press("[data-preview-button]")).await;
-    shows(&browser, preview, &json!("Hello 林小美")).await;
-    browser.script(&press("[name=welcome]")).await;
-    browser.script(&press("button.main")).await;
+    browser.follow_click("[data-preview-button]").await;
+    assert_eq!(browser.script(preview).await, "Hello 林小美");
+    browser.script("document.querySelector('[name=welcome]').click()").await;
+    browser.follow_click("button.main").await;
     let done = "return document.querySelector('.done')?.textContent";
-    shows(&browser, done, &json!("Saved.")).await;
+    assert_eq!(browser.script(done).await, "Saved.");
     let config = scene.store.assistant().assistant_config(&GROUP.into()).await.unwrap();
     assert_eq!((config.welcome.enabled, &*config.welcome.message), (true, "Hello {displayName}"));
 
     browser.open(&scene.url(&path(""))).await;
-    browser.script(&press("input[value=fuzzy]")).await;
-    browser.script(&press("button[value=compare]")).await;
+    browser.script("document.querySelector('input[value=fuzzy]').click()").await;
+    browser.follow_click("button[value=compare]").await;
     let tiles = "return document.querySelectorAll('.figures.four a').length";
-    shows(&browser, tiles, &json!(4)).await;
-    browser.script(&press("form.switch button.main")).await;
-    shows(&browser, done, &json!("Saved.")).await;
+    assert_eq!(browser.script(tiles).await, 4);
+    browser.follow_click("form.switch button.main").await;
+    assert_eq!(browser.script(done).await, "Saved.");
     let chosen = "return document.querySelector('[name=mode]:checked').value";
     assert_eq!(browser.script(chosen).await, json!("fuzzy"));
     browser.close().await;
@@ -86,13 +84,13 @@ async fn an_admin_sets_how_sure_an_answer_has_to_be_and_what_a_rule_is_not_for()
     browser.press(Key::Down).await;
     assert_eq!(browser.script(CHOSEN).await, "eager");
     // What it would have answered comes first, with what was chosen.
-    submit(&browser, "button[value=compare]").await;
+    browser.follow_click("button[value=compare]").await;
     let compared = "return document.querySelector('[name=strictness]').value";
     assert_eq!(browser.script(compared).await, "eager");
     let tiles = "return document.querySelectorAll('.figures.four a').length";
     shows(&browser, tiles, &json!(4)).await;
     is_fine(&browser, "a comparison of strictness").await;
-    submit(&browser, "form.switch button.main").await;
+    browser.follow_click("form.switch button.main").await;
     let done = "return document.querySelector('.done')?.textContent";
     assert_eq!(browser.script(done).await, "Saved.");
     assert_eq!(browser.script(CHOSEN).await, "eager");
@@ -103,13 +101,13 @@ async fn an_admin_sets_how_sure_an_answer_has_to_be_and_what_a_rule_is_not_for()
     let said = "the wifi password please";
     browser.open(&scene.url(&path("/try"))).await;
     browser.script(&format!("document.querySelector('main textarea').value = '{said}'")).await;
-    submit(&browser, "main .main").await;
+    browser.follow_click("main .main").await;
     is_fine(&browser, "a trial").await;
-    submit(&browser, ".near .hint a").await;
+    browser.follow_click(".near .hint a").await;
     let not_for = "return document.querySelector('#not-for').value";
     assert_eq!(browser.script(not_for).await, said);
     is_fine(&browser, "a rule that is not for a text").await;
-    submit(&browser, "main .main").await;
+    browser.follow_click("main .main").await;
     assert_eq!(browser.script(done).await, "Saved.");
     let rules = scene.store.assistant().rules(&GROUP.into()).await.unwrap().value.items;
     assert!(rules.iter().any(|rule| rule.not_for == [said]), "{rules:?}");
