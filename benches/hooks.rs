@@ -51,6 +51,10 @@ impl Bodies for Fixed {
     async fn body(&self, _: &LeasedDelivery) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(Some(vec![b'x'; BODY]))
     }
+
+    fn is_transient(error: &StoreError) -> bool {
+        error.is_transient()
+    }
 }
 
 #[tokio::main]

@@ -41,7 +41,7 @@ fn age(value: u32) -> Duration {
     Duration::from_secs(u64::from(value % 4) * 20)
 }
 
-/// Expected content of a cache: values with their ends, in seconds since the begin.
+/// Expected content of a cache: values with their ends, in seconds since the start.
 #[derive(Default)]
 struct Model {
     now: u64,

@@ -218,9 +218,9 @@ registry! {
         "Notices to owners that their webhook was disabled, by result" }
 
     EXPIRY_TIMESTAMP: Gauge<2> { "chatkeep_expiry_timestamp_seconds", ["kind", "name"], "seconds";
-        "Time at which the certificate of the public address or a bot's access token expires, since 1970; +Inf if nothing tells" }
+        "Time at which the certificate of the public address or a bot's access token expires, since 1970; +Inf if unknown" }
     EXPIRY_CHECK_OK: Gauge<2> { "chatkeep_expiry_check_ok", ["kind", "name"], "1 or 0";
-        "Success of the last look at the certificate of the public address or at a bot's access token" }
+        "Success of the last check of the certificate of the public address or of a bot's access token" }
     SNAPSHOT_TIMESTAMP: Gauge<0> { "chatkeep_snapshot_timestamp_seconds", [], "seconds";
         "Time of the newest snapshot, since 1970; 0 without one" }
 
@@ -234,7 +234,7 @@ registry! {
         "Age of the oldest change that this process' search index does not have yet" }
 
     SAVED_SEARCH_MATCHES: Counter<0> { "chatkeep_saved_search_matches_total", [], "messages";
-        "Messages that saved searches found and told of" }
+        "Messages that saved searches found and reported" }
     SAVED_SEARCH_LAG_SECONDS: Gauge<0> { "chatkeep_saved_search_lag_seconds", [], "seconds";
         "Age of the oldest change not yet compared with saved searches; 0 in processes that do not compare" }
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A day of UTC.
 pub const DAY: Duration = Duration::from_hours(24);
-/// The same in milliseconds, as times are stored.
+/// [`DAY`] in milliseconds, as times are stored.
 pub const DAY_MILLIS: i64 = 86_400_000;
 
 /// A point in time: milliseconds since the Unix epoch, UTC.
@@ -27,7 +27,7 @@ pub const DAY_MILLIS: i64 = 86_400_000;
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// First time that RFC 3339 has a text for: the begin of the year 0.
+    /// First time that RFC 3339 has a text for: the start of the year 0.
     pub const EARLIEST: Self = Self(-62_167_219_200_000);
     /// Last time that RFC 3339 has a text for: the end of the year 9999.
     pub const LATEST: Self = Self(253_402_300_799_999);
@@ -62,7 +62,7 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     }
 
-    /// Returns the begin of its day in UTC.
+    /// Returns the start of its day in UTC.
     #[must_use]
     pub fn utc_day(self) -> Self {
         Self(self.0.saturating_sub(self.0.rem_euclid(DAY_MILLIS)))

@@ -32,7 +32,8 @@ pub(super) struct DeleteQuery {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DeletedView {
-    /// Number of messages that were or would be deleted; what was unsent before does not count.
+    /// Number of messages that were or would be deleted; messages that were unsent earlier are not
+    /// counted.
     deleted_count: i64,
     /// Bytes that were or would be freed, media included.
     freed_bytes: i64,
@@ -58,8 +59,8 @@ pub(super) struct CoverageView {
     missing_media: Vec<MissingMedia>,
     /// Days after which messages are deleted; null keeps them.
     retention_days: Option<i64>,
-    /// Whatever was sent before this time was deleted, by a deletion (also one that found nothing) or
-    /// because of its age; null without one.
+    /// Messages sent before this time were deleted, on request (even if there were none) or by
+    /// retention; null if that never happened.
     removed_before: Option<Timestamp>,
 }
 

@@ -20,7 +20,7 @@ use super::cursor::Page;
 use super::editable::{Editable, Shown};
 use super::extract::WholePaging;
 
-/// `GET /api/channels`.
+/// Page of the caller's channels.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ChannelList)]
 #[serde(rename_all = "camelCase")]
@@ -35,8 +35,8 @@ pub(super) struct Channels {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ChannelItem {
-    /// The id of the channel; on LINE a group begins with `C`, a room with `R` and a person's own
-    /// chat with `U`.
+    /// ID of the channel; on LINE a group begins with `C`, a room with `R` and a person's own chat
+    /// with `U`.
     channel_id: ChannelId,
     /// Name of the channel; null when it has none or the platform has not provided it yet.
     name: Option<String>,
@@ -49,7 +49,7 @@ pub(super) struct ChannelItem {
     status: ChannelStatus,
 }
 
-/// `GET /api/channels/:channelId`.
+/// Channel with its settings and the caller's role.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ChannelDetail)]
 pub(super) struct ChannelDetail {
@@ -66,7 +66,7 @@ pub(super) struct ChannelDetail {
 #[schema(as = ChannelMeta)]
 #[serde(rename_all = "camelCase")]
 struct Meta {
-    /// The id of the channel.
+    /// ID of the channel.
     channel_id: ChannelId,
     /// Kind of chat.
     #[serde(rename = "type")]
@@ -96,7 +96,7 @@ struct Config {
     backup: Backup,
 }
 
-/// `PUT /api/channels/:channelId/backup/config`: as the channel's detail has them, without what needs
+/// Backup settings of a channel after a change: those of the channel's detail, without what needs
 /// another scope.
 #[derive(Serialize, ToSchema)]
 #[schema(as = BackupSettings)]

@@ -15,7 +15,7 @@ use super::cursor::Page;
 use super::extract::Limit;
 use super::route::{Describe, Output};
 
-/// `GET /api/events`.
+/// Page of the event feed.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct EventList {

@@ -23,7 +23,7 @@ pub(super) struct Keyword(#[expect(dead_code, reason = "only its form is used")]
 )]
 pub(super) struct NotForText(#[expect(dead_code, reason = "only its form is used")] String);
 
-/// ID of a channel.
+/// ID of a channel, as a request gives it.
 #[derive(ToSchema)]
 #[schema(min_length = 2, max_length = 100, pattern = r"^([CRU]|[a-z0-9]+:)[!-~]+$")]
-pub(super) struct ChannelName(#[expect(dead_code, reason = "only its form is used")] String);
+pub(super) struct ChannelIdInput(#[expect(dead_code, reason = "only its form is used")] String);

@@ -39,8 +39,8 @@ pub(super) struct JobView {
     created_at: Timestamp,
     /// Time of completion or failure; null before.
     finished_at: Option<Timestamp>,
-    /// Reason for the failure, or for which a deletion makes no progress and is tried again; null
-    /// otherwise.
+    /// Reason for the failure, or for the lack of progress of a deletion that is being retried;
+    /// null otherwise.
     error: Option<String>,
     /// Address of the job's status.
     url: String,

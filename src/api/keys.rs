@@ -23,7 +23,7 @@ use super::input;
 use super::route::{Describe, Output};
 use super::subscriptions::Success;
 
-/// `GET /api/keys`.
+/// Page of API keys.
 #[derive(Serialize, ToSchema)]
 #[schema(as = KeyList)]
 #[serde(rename_all = "camelCase")]
@@ -104,7 +104,7 @@ pub(super) struct KeyBody {
     scopes: Vec<Scope>,
     /// Channels that the key is restricted to; all when absent or null.
     #[serde(default, deserialize_with = "nullable")]
-    #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
+    #[schema(value_type = Option<Vec<input::ChannelIdInput>>, max_items = 1000)]
     channel_ids: Option<Vec<String>>,
     /// The key cannot read messages sent before this time; no restriction when absent or null.
     #[serde(default, deserialize_with = "nullable")]
@@ -113,7 +113,7 @@ pub(super) struct KeyBody {
     #[serde(default, deserialize_with = "nullable")]
     expires_at: Option<When>,
     /// True for a key that shows stable pseudonyms in place of people, and texts without phone
-    /// numbers, addresses and the like. It cannot have `write:` scopes. Left out, the key does as
+    /// numbers, addresses and the like. It cannot have `write:` scopes. When absent, the value of
     /// the key that creates it.
     #[serde(default)]
     #[schema(nullable = false)]

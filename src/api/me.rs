@@ -16,7 +16,7 @@ use chatkeep_view::pseudonyms::Masked;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// `GET /api/me`.
+/// The caller, with plan and quota.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Me {

@@ -21,7 +21,7 @@ use super::extract::WholeLimit;
 use super::jobs::Removal;
 use super::subscriptions::Success;
 
-/// `GET /api/channels/:channelId/members`.
+/// Page of members.
 #[derive(Serialize, ToSchema)]
 #[schema(as = MemberList)]
 #[serde(rename_all = "camelCase")]
@@ -79,7 +79,7 @@ enum SettableRole {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ErasedView {
-    /// Number of erased messages; what was unsent before does not count.
+    /// Number of erased messages; messages that were unsent earlier are not counted.
     erased_count: i64,
     /// Bytes that were freed, media included.
     freed_bytes: i64,

@@ -22,7 +22,7 @@ use super::cursor::Page;
 use super::extract::Limit;
 use super::route::{Describe, Output};
 
-/// `GET …/backup/messages`.
+/// Page of messages.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MessageList {

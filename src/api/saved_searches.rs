@@ -22,7 +22,7 @@ use super::input;
 use super::route::{Describe, Output};
 use super::subscriptions::Success;
 
-/// `GET /api/saved-searches`.
+/// Page of saved searches.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SavedSearchList)]
 #[serde(rename_all = "camelCase")]
@@ -33,7 +33,7 @@ pub(super) struct SavedSearches {
     next_cursor: Option<String>,
 }
 
-/// A saved search. Messages that it finds are told by the event `search.matched`, once each.
+/// A saved search. Messages that it finds are reported by the event `search.matched`, once each.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SavedSearch)]
 #[serde(rename_all = "camelCase")]
@@ -46,7 +46,7 @@ pub(super) struct SavedSearchView {
     query: String,
     /// Channels to search; null for all that the caller may read.
     channel_ids: Option<Vec<ChannelId>>,
-    /// True if new hits are told.
+    /// True if new hits are reported.
     enabled: bool,
     /// Time of creation.
     created_at: Timestamp,
@@ -62,14 +62,14 @@ pub(super) struct SavedSearchBody {
     #[schema(min_length = 1, max_length = 100, pattern = r"[^\s\u0000\u0085]")]
     name: String,
     /// Query, as `q` of a search: words, `"a phrase"`, `-without`, `from:name`, `type:image`,
-    /// `has:link`, `before:2026-01-31`, `after:2026-01-01`.
+    /// `has:link`, `has:media`, `before:2026-01-31`, `after:2026-01-01`.
     #[schema(min_length = 1, max_length = 200, pattern = r"[^\s\u0000\u0085]")]
     query: String,
     /// Channels to search; all that the caller may read when absent or null.
     #[serde(default, deserialize_with = "nullable")]
-    #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
+    #[schema(value_type = Option<Vec<input::ChannelIdInput>>, max_items = 1000)]
     channel_ids: Option<Vec<String>>,
-    /// True if new hits are told; true when absent.
+    /// True if new hits are reported; true when absent.
     #[schema(nullable = false)]
     enabled: Option<bool>,
 }
@@ -86,9 +86,9 @@ pub(super) struct SavedSearchPatch {
     query: Option<String>,
     /// Channels to search; null for all that the caller may read.
     #[serde(default)]
-    #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
+    #[schema(value_type = Option<Vec<input::ChannelIdInput>>, max_items = 1000)]
     channel_ids: Nullable<Vec<String>>,
-    /// True if new hits are told.
+    /// True if new hits are reported.
     #[schema(nullable = false)]
     enabled: Option<bool>,
 }
@@ -196,7 +196,7 @@ impl Output for CreatedSavedSearch {
     fn describe(route: &mut Describe) {
         route.answers::<SavedSearchView>(StatusCode::CREATED, "The saved search");
         for answer in &mut route.answers {
-            answer.links = ["get_saved_search", "replace_saved_search", "delete_saved_search"]
+            answer.links = ["get_saved_search", "update_saved_search", "delete_saved_search"]
                 .map(|operation| (operation, "savedSearchId", "savedSearchId"))
                 .to_vec();
         }

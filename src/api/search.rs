@@ -26,8 +26,8 @@ const SNIPPET: usize = 160;
 pub(super) struct SearchResultsView {
     /// Messages of the page, in the requested order.
     hits: Vec<HitView>,
-    /// Total number of hits on all pages, related messages included. Large numbers are not counted to
-    /// their end.
+    /// Total number of hits on all pages, related messages included. Counting may stop at 10,000
+    /// complete matches and 1,000 related messages; `totalIsExact` is then false.
     total: usize,
     /// False if there may be more hits than `total`.
     total_is_exact: bool,
@@ -45,7 +45,7 @@ struct HitView {
     message: MessageView,
     /// Relevance score; 0 when sorted by time.
     score: f32,
-    /// True for a message that does not hold all of the query. A saved search does not tell of it.
+    /// True for a message that does not hold all of the query. Saved searches do not report it.
     related: bool,
     /// Excerpt of the message around the matches.
     snippet: String,
@@ -76,8 +76,8 @@ pub(crate) enum SortParam {
 #[derive(Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ChannelSearchQuery {
-    /// Words, `"a phrase"`, `-without`, `from:name`, `type:image`, `has:link`, `before:2026-01-31`,
-    /// `after:2026-01-01`.
+    /// Words, `"a phrase"`, `-without`, `from:name`, `type:image`, `has:link`, `has:media`,
+    /// `before:2026-01-31`, `after:2026-01-01`.
     #[param(
         min_length = 1,
         max_length = 200,
@@ -114,8 +114,8 @@ pub(super) struct ChannelSearchQuery {
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct EverywhereQuery {
-    /// Words, `"a phrase"`, `-without`, `from:name`, `type:image`, `has:link`, `before:2026-01-31`,
-    /// `after:2026-01-01`.
+    /// Words, `"a phrase"`, `-without`, `from:name`, `type:image`, `has:link`, `has:media`,
+    /// `before:2026-01-31`, `after:2026-01-01`.
     #[param(
         min_length = 1,
         max_length = 200,

@@ -33,7 +33,7 @@ impl Success {
 /// `{success: true}`, with 201 for what is new.
 pub(super) struct MaybeNew(bool);
 
-/// `GET /api/subscriptions`.
+/// Page of subscriptions.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SubscriptionList)]
 #[serde(rename_all = "camelCase")]

@@ -11,9 +11,9 @@ use super::{
 };
 
 /// Description of related messages in search results.
-const RELATED: &str = "A question, or words of which no message contains all, also returns related \
-                       messages: those that contain some of the words, after those that contain \
-                       all. `total` includes them.";
+const RELATED: &str = "When the query is a question, or no message contains all of its words, related \
+                       messages follow: those that contain some of the words. `total` includes \
+                       them.";
 
 /// Returns all routes under `/api`.
 pub(super) fn routes() -> Routes {
@@ -49,9 +49,9 @@ fn account(routes: Routes) -> Routes {
             me::set_own_backup,
             text("set_own_backup", Account, "Opt out of the backup of a channel, or in again").more(
                 "From then on nothing that the caller writes there is stored, searchable or sent to \
-                 webhooks; only the number of missing messages of a day is known. What was stored \
-                 before stays until it is erased. Allowed for everybody whom the channel knows, \
-                 whatever their role, also after leaving.",
+                 webhooks; only their number per day is recorded. What was stored before stays until \
+                 it is erased. Allowed for everyone who is or was in the channel, whatever their \
+                 role.",
             ),
         )
         .get(
@@ -127,7 +127,7 @@ fn assistant_routes(routes: Routes) -> Routes {
         .put(
             "/channels/{channelId}/assistant/config",
             assistant::config::change,
-            text("change_assistant_config", Assistant, "Change the assistant's settings")
+            text("update_assistant_config", Assistant, "Change the assistant's settings")
                 .more("Absent fields are unchanged."),
         )
         .get(
@@ -138,19 +138,21 @@ fn assistant_routes(routes: Routes) -> Routes {
         .post(
             "/channels/{channelId}/assistant/qa",
             assistant::qa::add,
-            text("add_rule", Assistant, "Create a question-and-answer rule")
-                .more("All rules of a channel may have at most 8 MiB (`rules_too_large`)."),
+            text("create_rule", Assistant, "Create a question-and-answer rule").more(
+                "A channel can have at most 10,000 rules (`too_many_rules`), of 8 MiB together \
+                     (`rules_too_large`).",
+            ),
         )
         .put(
             "/channels/{channelId}/assistant/qa/{qaId}",
             assistant::qa::replace,
-            text("replace_rule", Assistant, "Change a question-and-answer rule")
+            text("update_rule", Assistant, "Change a question-and-answer rule")
                 .more("Absent fields are unchanged."),
         )
         .delete(
             "/channels/{channelId}/assistant/qa/{qaId}",
             assistant::qa::remove,
-            text("remove_rule", Assistant, "Delete a question-and-answer rule"),
+            text("delete_rule", Assistant, "Delete a question-and-answer rule"),
         )
         .get(
             "/channels/{channelId}/assistant/welcome",
@@ -212,8 +214,8 @@ fn backup_routes(routes: Routes) -> Routes {
             subscriptions::unsubscribe,
             text("unsubscribe", Backup, "Cancel a backup subscription; stored messages are kept")
                 .more(
-                    "Also allowed after leaving the channel, which counts against the quota until \
-                 then.",
+                    "Also allowed after leaving the channel; until the subscription is cancelled, the \
+                     channel counts against the quota.",
                 ),
         )
         .put(
@@ -301,7 +303,11 @@ fn export_routes(routes: Routes) -> Routes {
         .delete(
             "/channels/{channelId}/backup/exports/{exportId}",
             export_jobs::delete,
-            text("delete_export", Messages, "Delete an export; one that is being written ends"),
+            text(
+                "delete_export",
+                Messages,
+                "Delete an export, or cancel one that is still being written",
+            ),
         )
 }
 
@@ -316,7 +322,7 @@ fn saved_search_routes(routes: Routes) -> Routes {
             "/saved-searches",
             saved_searches::make,
             text("create_saved_search", Messages, "Save a search").more(
-                "From then on a message that it finds is told once, by the event \
+                "From then on each message that it finds is reported once, by the event \
                  `search.matched` in `GET /api/events` and to webhooks that subscribe to it. At \
                  most 100 per user.",
             ),
@@ -329,9 +335,9 @@ fn saved_search_routes(routes: Routes) -> Routes {
         .put(
             "/saved-searches/{savedSearchId}",
             saved_searches::replace,
-            text("replace_saved_search", Messages, "Change a saved search").more(
+            text("update_saved_search", Messages, "Change a saved search").more(
                 "Absent fields are unchanged. With another query or other channels, and when it is \
-                 enabled again, it begins anew: what came before is not told.",
+                 enabled again, it starts again: earlier messages are not reported.",
             ),
         )
         .delete(

@@ -70,7 +70,7 @@ pub(super) fn common_settings(
         ("console.operators", &[Api], operators),
         ("login.client_id", &[Api], login.client_id.clone()),
         ("login.session_days", &[Api], days(login.idle)),
-        ("webhooks.retries_seconds", &[Worker], retries.join(" ")),
+        ("webhooks.retry_seconds", &[Worker], retries.join(" ")),
         ("webhooks.give_up_days", &[Worker], days(webhooks.give_up)),
         ("webhooks.tell_owners", &[Worker], webhooks.tell_owners.to_string()),
         ("media.max_attempts", &[Worker], config.media.max_attempts.to_string()),

@@ -70,11 +70,11 @@ fn split_bus(config: &Config, has: &dyn Fn(ProcessRole) -> bool) -> Option<Strin
     })
 }
 
-/// Names a schedule of snapshots without a place for them.
+/// Names a schedule of snapshots without a target.
 fn placeless_snapshots(config: &Config, has: &dyn Fn(ProcessRole) -> bool) -> Option<String> {
     let is_placeless = config.snapshot.every.is_some() && config.snapshot.target.is_none();
     (is_placeless && has(ProcessRole::Worker)).then(|| {
-        "CHATKEEP_SNAPSHOT_EVERY_HOURS needs a place: set CHATKEEP_SNAPSHOT_TARGET".to_owned()
+        "CHATKEEP_SNAPSHOT_EVERY_HOURS needs a target: set CHATKEEP_SNAPSHOT_TARGET".to_owned()
     })
 }
 

@@ -66,7 +66,10 @@ impl LiveSecrets {
     pub(super) fn add_archive(&self, archive: Archive) {
         let present = self.present.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = archive.replace_access_key(&present.s3) {
-            warn!(error = with_causes(&error), "the place of snapshots keeps its access key");
+            warn!(
+                error = with_causes(&error),
+                "the snapshot target keeps using its previous access key"
+            );
         }
         self.archives.lock().unwrap_or_else(PoisonError::into_inner).push(archive);
     }

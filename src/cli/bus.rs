@@ -15,7 +15,7 @@ use crate::app::{self, PreflightError};
 pub(super) enum BusCommand {
     /// Lists the durable consumers and the number of messages waiting for each.
     Consumers {
-        /// Print one JSON object a line.
+        /// Print one JSON object per line.
         #[arg(long)]
         json: bool,
     },
@@ -28,8 +28,8 @@ pub(super) enum BusCommand {
         #[arg(long)]
         force: bool,
     },
-    /// Gives the events of the NATS server to this database, after the one that they belong to was lost
-    /// or replaced. Stop all processes of that one first.
+    /// Makes this database the owner of the events on the NATS server, after the database that
+    /// owned them was lost or replaced. Stop all processes that use that database first.
     Adopt,
 }
 
@@ -79,6 +79,13 @@ async fn perform(
             Ok(())
         }
         BusCommand::Adopt => {
+            if matches!(context.config.bus, BusKind::Embedded) {
+                return Err(PreflightError(
+                    "the embedded bus belongs to its data folder; only a NATS server is adopted"
+                        .into(),
+                )
+                .into());
+            }
             let store = context.store().await?;
             let owner = app::bus_owner(&store).await?;
             store.close().await;

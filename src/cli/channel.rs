@@ -12,18 +12,18 @@ use crate::app::PreflightError;
 pub(super) enum ChannelCommand {
     /// Lists channels: groups, rooms and people that sent the bot an event.
     List {
-        /// Print one JSON object a line.
+        /// Print one JSON object per line.
         #[arg(long)]
         json: bool,
     },
     /// Shows the number of channels of each bot.
     Bots {
-        /// Print one JSON object a line.
+        /// Print one JSON object per line.
         #[arg(long)]
         json: bool,
     },
-    /// Assigns a channel, or all channels of a bot, to another bot: for a bot that is gone without
-    /// leaving, or that was renamed.
+    /// Assigns a channel, or all channels of a bot, to another bot: for use after a bot was removed
+    /// without leaving its chats, or was renamed.
     Assign {
         /// Channel to assign; the bot must be in it.
         #[arg(long, value_name = "ID", required_unless_present = "from")]

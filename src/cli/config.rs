@@ -12,7 +12,8 @@ use crate::app::{address_warnings, known_problems, memory_warning, snapshot_warn
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum ConfigCommand {
-    /// Reads all settings as `chatkeep serve` does, and names everything that hinders its start.
+    /// Reads all settings as `chatkeep serve` does, and lists everything that prevents it from
+    /// starting.
     Check(ConfigCheckArgs),
     /// Prints every setting with its value and origin; secrets are not shown.
     Show(ConfigShowArgs),
@@ -29,7 +30,7 @@ pub(super) struct ConfigCheckArgs {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ConfigShowArgs {
-    /// Print one JSON object a line: each setting.
+    /// Print one JSON object per line: each setting.
     #[arg(long)]
     json: bool,
 }
@@ -80,8 +81,8 @@ fn check(args: &ConfigCheckArgs, sources: Sources) -> anyhow::Result<()> {
     }
     match count {
         0 => note!("{} settings are valid", settings.len()),
-        1 => bail!("1 problem hinders the start"),
-        count => bail!("{count} problems hinder the start"),
+        1 => bail!("1 problem prevents the service from starting"),
+        count => bail!("{count} problems prevent the service from starting"),
     }
     Ok(())
 }

@@ -138,7 +138,7 @@ impl Context {
     /// Returns the same for removing what no snapshot needs any more.
     ///
     /// # Errors
-    /// As of [`Self::snapshots`].
+    /// Those of [`Self::snapshots`].
     pub(super) fn pruned_snapshots(
         &self,
         target: Option<&BlobsKind>,
@@ -150,7 +150,7 @@ impl Context {
     /// Returns the same for a database, creating the folder of a place that it has not used yet.
     ///
     /// # Errors
-    /// As of [`Self::snapshots`].
+    /// Those of [`Self::snapshots`].
     pub(super) async fn new_snapshots(
         &self,
         store: &Store,
@@ -163,7 +163,7 @@ impl Context {
     /// Opens what a snapshot is made of.
     ///
     /// # Errors
-    /// As of [`Self::store`] and [`Self::blobs`].
+    /// Those of [`Self::store`] and [`Self::blobs`].
     pub(super) async fn snapshot_source(&self) -> anyhow::Result<SnapshotSource> {
         let store = self.store().await?;
         self.remove_leftovers(&store).await;
@@ -273,7 +273,7 @@ impl Context {
     /// Opens the media store that the files of the database are in.
     ///
     /// # Errors
-    /// As of [`Self::blobs`]; [`PreflightError`] when they are in another one.
+    /// Those of [`Self::blobs`]; [`PreflightError`] when they are in another one.
     pub(super) async fn media_store(&self, store: &Store) -> anyhow::Result<Blobs> {
         let blobs = self.blobs()?;
         media_store::check(store, &blobs).await.map_err(wrong_media_store)?;

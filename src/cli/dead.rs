@@ -14,7 +14,7 @@ pub(super) enum DeadCommand {
         /// Maximum number of dead letters to list.
         #[arg(long, default_value_t = 100)]
         limit: usize,
-        /// Print one JSON object a line.
+        /// Print one JSON object per line.
         #[arg(long)]
         json: bool,
     },

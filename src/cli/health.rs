@@ -11,8 +11,8 @@ use chatkeep_transfer::out::say;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct HealthArgs {
-    /// Ask whether bus and database respond, too, and, in a process without the role ingress, the
-    /// search index (/readyz), instead of whether the process runs (/healthz).
+    /// Check readiness (/readyz): whether the bus and the database respond and, in a process
+    /// without the role ingress, the search index. Without it, only liveness is checked (/healthz).
     #[arg(long)]
     ready: bool,
     /// Timeout of the request in seconds.
@@ -29,7 +29,8 @@ pub(super) fn listen(inspection: &Inspection) -> anyhow::Result<SocketAddr> {
         SettingValue::Text(text) if setting.key == "listen" => Some(text),
         _ => None,
     });
-    text.and_then(|text| text.parse().ok()).context("CHATKEEP_LISTEN is no address")
+    text.and_then(|text| text.parse().ok())
+        .context("CHATKEEP_LISTEN is not an address and port, such as 127.0.0.1:8080")
 }
 
 /// Asks the process that listens on `listen`.
@@ -47,7 +48,7 @@ pub(super) async fn run(listen: SocketAddr, args: &HealthArgs) -> anyhow::Result
     let status = answer.status();
     let body = answer.text().await.unwrap_or_default();
     if !status.is_success() {
-        bail!("/{path} is answered {status}: {}", body.trim());
+        bail!("/{path} responded {status}: {}", body.trim());
     }
     Ok(say!("{}", body.trim())?)
 }

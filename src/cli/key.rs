@@ -22,7 +22,7 @@ pub(super) enum KeyCommand {
         /// User who owns the keys.
         #[arg(long)]
         user: String,
-        /// Print one JSON object a line.
+        /// Print one JSON object per line.
         #[arg(long)]
         json: bool,
     },

@@ -24,7 +24,7 @@ pub(super) struct LineCheckArgs {
     /// First set the webhook address at LINE where none or another one is set.
     #[arg(long)]
     fix: bool,
-    /// Print one JSON object a line: each finding.
+    /// Print one JSON object per line: each finding.
     #[arg(long)]
     json: bool,
 }
@@ -62,8 +62,8 @@ pub(super) async fn run(context: &Context, command: LineCommand) -> anyhow::Resu
         (0, 0) => Ok(()),
         (0, 1) => Err(NotAnswered("LINE did not answer 1 question".to_owned()).into()),
         (0, more) => Err(NotAnswered(format!("LINE did not answer {more} questions")).into()),
-        (1, _) => bail!("1 thing is wrong"),
-        (wrong, _) => bail!("{wrong} things are wrong"),
+        (1, _) => bail!("1 problem found"),
+        (wrong, _) => bail!("{wrong} problems found"),
     }
 }
 

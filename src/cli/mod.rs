@@ -116,7 +116,7 @@ enum Command {
     /// Shows what runs, waits, fails and expires: processes, stages, dead letters, disks, media,
     /// webhooks, certificate and tokens.
     Status(status::StatusArgs),
-    /// Asks the process on this machine whether it runs; the exit code is the answer.
+    /// Checks that the service on this machine runs; the exit code is 0 if it does.
     Health(health::HealthArgs),
     /// Searches messages.
     Search(search::SearchArgs),
@@ -142,7 +142,7 @@ enum Command {
     /// Checks the set-up of the bots at LINE.
     #[command(subcommand)]
     Line(line::LineCommand),
-    /// Sets up MCP clients, and connects those that only start programs.
+    /// Sets up MCP clients, and connects those that support only stdio.
     #[command(subcommand)]
     Mcp(mcp::McpCommand),
     /// Checks and shows the settings.

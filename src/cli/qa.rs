@@ -99,7 +99,7 @@ pub(super) async fn run(context: &Context, command: QaCommand) -> anyhow::Result
         QaMode::Fuzzy => Mode::Fuzzy,
         QaMode::Semantic => {
             let space = app::open_space(&context.config).await?;
-            note!("chatkeep: semantic by {}", space.name());
+            note!("chatkeep: semantic model: {}", space.name());
             Mode::Semantic(space)
         }
     };

@@ -18,7 +18,7 @@ const SNIPPET: usize = 100;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct SearchArgs {
-    /// Query: words, `"a phrase"`, `-without`, `from:name`, `type:image`, `has:link`,
+    /// Query: words, `"a phrase"`, `-without`, `from:name`, `type:image`, `has:link`, `has:media`,
     /// `before:2026-01-31`, `after:2026-01-01`.
     query: String,
     /// Search only this channel.
@@ -27,7 +27,7 @@ pub(super) struct SearchArgs {
     /// Maximum number of results.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     limit: u16,
-    /// Print one JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
 }

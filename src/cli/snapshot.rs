@@ -36,7 +36,7 @@ enum SnapshotCommand {
     },
     /// Lists snapshots, oldest first.
     List {
-        /// Print one JSON object a line.
+        /// Print one JSON object per line.
         #[arg(long)]
         json: bool,
     },
@@ -44,13 +44,14 @@ enum SnapshotCommand {
     Verify {
         /// Id of the snapshot, as shown by `list`, or `latest`.
         id: String,
-        /// File with a private key of age, for an encrypted snapshot; may be repeated.
+        /// File with an age identity (private key), for an encrypted snapshot; may be repeated.
         #[arg(long, value_name = "FILE")]
         identity: Vec<PathBuf>,
     },
     /// Restores a snapshot into a new folder, erases what was erased since, and checks the result.
     Restore(RestoreArgs),
-    /// Removes the snapshots that need not stay by the settings, and files that none has any more.
+    /// Removes the snapshots that the settings do not keep, and files that no snapshot refers to
+    /// any more.
     Prune,
     /// Makes this database the owner of the snapshot target, even if that has snapshots of another
     /// one, or is another target than the database has used at that address. The ledger of erasures
@@ -66,15 +67,15 @@ struct RestoreArgs {
     /// of the settings.
     #[arg(long, value_name = "FOLDER")]
     into: Option<PathBuf>,
-    /// File with a private key of age, for an encrypted snapshot; may be repeated.
+    /// File with an age identity (private key), for an encrypted snapshot; may be repeated.
     #[arg(long, value_name = "FILE")]
     identity: Vec<PathBuf>,
-    /// Data folder or `postgres://…` that knows what was erased since, such as the old one; may be
-    /// repeated. Later snapshots in the same place are asked in any case.
+    /// Data folder or `postgres://…` with the erasures made since, such as that of the old
+    /// deployment; may be repeated. Those recorded at the snapshot target are always applied.
     #[arg(long, value_name = "PLACE")]
     erased_in: Vec<String>,
     /// Leave out files of messages that are damaged or missing in the snapshots, list them, and end
-    /// with exit code 3; without it, the first one ends the restoration.
+    /// with exit code 3; without it, the first one ends the restore.
     #[arg(long)]
     skip_damaged_files: bool,
 }
@@ -212,7 +213,9 @@ async fn verify(
     if report.contents {
         note!("{id} is whole and can be restored");
     } else {
-        note!("{id} is stored as it was made; its contents were not checked without --identity");
+        note!(
+            "{id} is stored unchanged; its encrypted contents were not checked: give --identity FILE"
+        );
     }
     Ok(())
 }
@@ -305,7 +308,7 @@ fn print_report(report: &RestoreReport, request: &RestoreRequest) {
         note!("earlier texts of {earlier_texts} messages were erased: their channels keep none");
     }
     for why in unread {
-        note!("chatkeep: what it knows of erasures was not repeated: {why}");
+        note!("chatkeep: some erasures could not be read and were not applied: {why}");
     }
     if *missing > 0 {
         note!("chatkeep: {missing} files are not in the snapshot; their messages say so");
@@ -318,7 +321,8 @@ fn print_report(report: &RestoreReport, request: &RestoreRequest) {
         note!("chatkeep: the snapshot has no files of messages: use those of the media store");
         if request.erased_in.is_empty() {
             note!(
-                "chatkeep: what was erased since is in it again: give --erased-in the old folder"
+                "chatkeep: data erased since the snapshot is present again: restore once more with \
+                 --erased-in and the old data folder"
             );
         }
     }
@@ -335,7 +339,7 @@ fn print_damaged(damaged: &DamagedFiles) {
     let named = u64::try_from(damaged.first.len()).unwrap_or(u64::MAX);
     let more = damaged.count.saturating_sub(named);
     if more > 0 {
-        note!("chatkeep: so were {more} more");
+        note!("chatkeep: and {more} more files");
     }
 }
 
@@ -347,7 +351,7 @@ async fn adopt(context: &Context, target: Option<&BlobsKind>) -> anyhow::Result<
     };
     source.close().await;
     done?;
-    note!("the place belongs to this database");
+    note!("the snapshot target belongs to this database");
     Ok(())
 }
 

@@ -38,7 +38,7 @@ pub(super) struct StatusArgs {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
-    /// Print it again every so many seconds, until Ctrl-C [default: 2].
+    /// Refresh the output every SECONDS seconds until Ctrl-C [default: 2].
     #[arg(
         long,
         value_name = "SECONDS",
@@ -48,8 +48,8 @@ pub(super) struct StatusArgs {
         value_parser = clap::value_parser!(u64).range(1..=3_600)
     )]
     watch: Option<u64>,
-    /// Ask no other machines: leaves out when the certificate and the access tokens expire, and the
-    /// last snapshot.
+    /// Query no other hosts: leave out the expiry of the certificate and of the access tokens, and
+    /// the last snapshot.
     #[arg(long)]
     local: bool,
 }

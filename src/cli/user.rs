@@ -23,7 +23,7 @@ pub(super) enum UserCommand {
     },
     /// Lists users.
     List {
-        /// Print one JSON object a line.
+        /// Print one JSON object per line.
         #[arg(long)]
         json: bool,
     },

@@ -93,11 +93,15 @@ pub fn sentence(status: StatusCode) -> &'static str {
     match status.as_u16() {
         400 => "Invalid value: `field` names it, `error` gives the reason",
         401 => "Invalid or missing API key",
-        403 => "Insufficient permissions, or permission denied",
+        403 => {
+            "The scopes or `notBefore` of the credential do not cover the operation \
+             (`insufficient_permissions`), or the caller lacks the role in the channel \
+             (`permission_denied`)"
+        }
         404 => "Not found",
         406 => "The response is not available in a media type that `Accept` allows",
-        409 => "Conflict",
-        410 => "Events after the cursor are not retained any more",
+        409 => "The request conflicts with the present state: `code` and `error` give the reason",
+        410 => "Events after the cursor are no longer retained",
         412 => "The object has changed: `If-Match` names another version",
         413 => "The request body is too large",
         415 => "The request body must be application/json",
@@ -123,7 +127,8 @@ impl HttpError {
 
     /// The first request with this key is still running.
     pub const RUNNING: Self = Self::Conflict(
-        "A request with this Idempotency-Key is running, or was two minutes ago; try again later",
+        "The first request with this Idempotency-Key has not ended, or was interrupted less than two \
+         minutes ago: try again later",
     );
 
     /// The mode needs the plan.
@@ -144,8 +149,8 @@ impl HttpError {
     const CURSOR_EXPIRED: Self = Self::Refused {
         status: StatusCode::GONE,
         code: ErrorCode::CursorExpired,
-        error: "Events after the cursor are not retained any more: begin anew with cursor=latest, \
-                and list again what you keep",
+        error: "Events after the cursor are no longer retained: start again with cursor=latest, and \
+                list the objects that you keep a copy of",
     };
 
     /// The request may come from a page of another origin (CSRF).
@@ -169,7 +174,7 @@ impl HttpError {
         Self::Explained {
             status: StatusCode::CONFLICT,
             code: ErrorCode::Conflict,
-            error: format!("A user can have at most {WEBHOOKS_OF_USER} webhooks"),
+            error: format!("A user can have at most {WEBHOOKS_OF_USER} webhooks: delete one first"),
         }
     }
 
@@ -178,12 +183,20 @@ impl HttpError {
         Self::Explained {
             status: StatusCode::CONFLICT,
             code: ErrorCode::Conflict,
-            error: format!("A user can have at most {SAVED_SEARCHES_OF_USER} saved searches"),
+            error: format!(
+                "A user can have at most {SAVED_SEARCHES_OF_USER} saved searches: delete one first"
+            ),
         }
     }
 
     /// Nothing can be sent to the webhook.
-    const WEBHOOK_DISABLED: Self = Self::Conflict("The webhook is disabled");
+    const WEBHOOK_DISABLED: Self = Self::Conflict("The webhook is disabled: enable it first");
+
+    /// Returns the stable code and the sentence of the response.
+    pub fn code_and_sentence(&self) -> (ErrorCode, Cow<'static, str>) {
+        let (_, code, error) = self.parts();
+        (code, error)
+    }
 
     /// Status, stable code and public sentence.
     fn parts(&self) -> (StatusCode, ErrorCode, Cow<'static, str>) {
@@ -238,7 +251,7 @@ impl HttpError {
             Self::Stale => (
                 StatusCode::PRECONDITION_FAILED,
                 ErrorCode::PreconditionFailed,
-                "If-Match names another version than the current one",
+                "The object has changed: read it again and send its current ETag in If-Match",
             ),
             Self::TooLarge => (
                 StatusCode::PAYLOAD_TOO_LARGE,

@@ -45,7 +45,7 @@ pub struct MaskedBytes;
 pub(crate) const REFUSED: HttpError = HttpError::Refused {
     status: StatusCode::FORBIDDEN,
     code: ErrorCode::PseudonymousKey,
-    error: "A key that shows pseudonyms does not get this",
+    error: "This is not available to a key that shows pseudonyms: use a key without them",
 };
 
 /// Runs a request of a caller with that mask.

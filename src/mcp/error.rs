@@ -112,7 +112,7 @@ fn of_service(
         ServiceError::InvalidKey => (ended_meanwhile(credential).to_owned(), "denied"),
         ServiceError::Invalid { field, why, .. } => (invalid(field.as_ref(), why), "invalid"),
         ServiceError::Unavailable => (
-            "Part of the service is down for the moment. Try the same call again in a few \
+            "Part of the service is temporarily unavailable. Try the same call again in a few \
              seconds; if that fails, tell the person."
                 .to_owned(),
             "unavailable",

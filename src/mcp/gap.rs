@@ -135,7 +135,7 @@ impl GapRows {
                 REMOVED => "Removed, not stored",
                 BEFORE_BACKUP => "Before backup began, not stored",
                 IMPORTED => "Before backup began, only what was imported is stored",
-                NOT_READABLE => "Stored or not, nothing that this key may read",
+                NOT_READABLE => "Stored or not, not readable with this key",
                 reason if reason == GapReason::OptedOut.name() => "Partly not stored",
                 _ => "Not stored",
             };
@@ -144,9 +144,10 @@ impl GapRows {
             let channels = channels.join(", ");
             let (of, latest) = match (channels.as_str(), more_channels) {
                 ("", 0) => (String::new(), ""),
-                ("", more) => (format!(" of {more} more"), " at the latest"),
-                (channels, 0) => (format!(" of {channels}"), ""),
-                (channels, more) => (format!(" of {channels} and {more} more"), ""),
+                ("", 1) => (" in 1 more channel".to_owned(), " at the latest"),
+                ("", more) => (format!(" in {more} more channels"), " at the latest"),
+                (channels, 0) => (format!(" in {channels}"), ""),
+                (channels, more) => (format!(" in {channels} and {more} more"), ""),
             };
             // Writing to a String cannot fail.
             let _ = write!(lines, "\n{what}{of} from {from} to {to}{latest} ({reason}{skipped}).");
@@ -271,10 +272,10 @@ mod tests {
         assert_eq!((begun.from.as_deref(), imported.from.as_deref()), (from, from));
         let lines = shown.lines();
         for told in [
-            "\nStored or not, nothing that this key may read from the beginning to 1970-01-01T00:00:09Z",
-            "\nBefore backup began, not stored of c1 from 1970-01-01T00:00:09Z to 1970-01-01T00:00:20Z",
-            "\nBefore backup began, not stored of c2 from the beginning to 1970-01-01T00:00:07Z",
-            "\nBefore backup began, only what was imported is stored of c1 from 1970-01-01T00:00:09Z to",
+            "\nStored or not, not readable with this key from the beginning to 1970-01-01T00:00:09Z",
+            "\nBefore backup began, not stored in c1 from 1970-01-01T00:00:09Z to 1970-01-01T00:00:20Z",
+            "\nBefore backup began, not stored in c2 from the beginning to 1970-01-01T00:00:07Z",
+            "\nBefore backup began, only what was imported is stored in c1 from 1970-01-01T00:00:09Z to",
         ] {
             assert!(lines.contains(told), "{lines}");
         }
@@ -302,7 +303,7 @@ mod tests {
         assert_eq!((quota.skipped, quota.channels.len()), (Some(5), 2));
         assert_eq!((outage.channels.len(), outage.more_channels), (CHANNELS, 4));
         let lines = shown.lines();
-        let one_more = "\nRemoved, not stored of 1 more from the beginning to 1970-01-01T00:00:02Z at \
+        let one_more = "\nRemoved, not stored in 1 more channel from the beginning to 1970-01-01T00:00:02Z at \
                         the latest (removed).";
         assert!(lines.contains(one_more), "{lines}");
         assert!(lines.contains("(outage)") && lines.contains(" and 4 more from "), "{lines}");

@@ -18,7 +18,7 @@ const WORDLESS: &str = "Pictures, videos and sounds have no words: search for th
     around the hits with get_context, or for type:image alone with from and to.";
 
 /// Hint for a search for anything.
-const ANYTHING: &str = "* is a character, no wildcard: from:NAME, type:image or after:2026-01-31 alone \
+const ANYTHING: &str = "* is an ordinary character, not a wildcard: from:NAME, type:image or after:2026-01-31 alone \
     finds and counts all of it; get_messages lists all messages.";
 
 /// Returns what to write instead of words that are filters or operators of other search engines.
@@ -63,17 +63,17 @@ fn times_in(query: &SearchQuery, zone: Tz) -> [Option<Timestamp>; 4] {
 fn hint(habit: Habit<'_>) -> String {
     let word = echo(habit.word());
     let instead = match habit {
-        Habit::Channel(_) => "is no filter: give channelId",
-        Habit::Sender(_) => "is no filter: write from:name, or give senderId",
-        Habit::Since(_) => "is no filter: write after:2026-01-31, or give from",
-        Habit::Until(_) => "is no filter: write before:2026-01-31, or give to",
-        Habit::Day(_) => "is no filter: give from and to, or write after: and before:",
-        Habit::Mention(_) => "is no filter: get_overview lists mentions of the last 31 days",
-        Habit::State(_) => "is no filter: get_overview lists open questions, edits and mentions",
-        Habit::Order(_) => "is no filter: give sort",
-        Habit::Operator("OR") => "is no operator: search for each of the words alone",
-        Habit::Operator("AND") => "is no operator: all words are needed anyway",
-        Habit::Operator(_) => "is no operator: -word excludes a word",
+        Habit::Channel(_) => "is not a filter: give channelId",
+        Habit::Sender(_) => "is not a filter: write from:name, or give senderId",
+        Habit::Since(_) => "is not a filter: write after:2026-01-31, or give from",
+        Habit::Until(_) => "is not a filter: write before:2026-01-31, or give to",
+        Habit::Day(_) => "is not a filter: give from and to, or write after: and before:",
+        Habit::Mention(_) => "is not a filter: get_overview lists mentions of the last 31 days",
+        Habit::State(_) => "is not a filter: get_overview lists open questions, edits and mentions",
+        Habit::Order(_) => "is not a filter: give sort",
+        Habit::Operator("OR") => "is not an operator: search for each of the words alone",
+        Habit::Operator("AND") => "is not an operator: all words are needed anyway",
+        Habit::Operator(_) => "is not an operator: -word excludes a word",
         Habit::Star(_) => "needs no *: a word is also found as the beginning of a longer one",
     };
     format!("{word} {instead}. It was searched for as a word.")
@@ -104,7 +104,7 @@ mod tests {
             ("a AND b", "needed anyway"),
             ("a NOT b", "-word excludes"),
             ("ma*", "needs no *"),
-            (" * ", "no wildcard"),
+            (" * ", "not a wildcard"),
         ] {
             let hints = of(query);
             assert!(hints.len() == 1 && hints[0].contains(remedy), "{query}: {hints:?}");

@@ -186,7 +186,7 @@ fn find_decision(given: &GivenArguments) -> String {
          quotes it: a decision is often a short answer to a proposal.\n\
          3. Call verify_citation for each message that you rely on, with its url and, as quoted, the \
          words that your answer relies on: without them an edit is not found. The message may have \
-         been edited or taken back since. If search_messages told of gaps, something may be missing.\n\
+         been edited or unsent since. If search_messages told of gaps, something may be missing.\n\
          4. Tell me what was decided, by whom and when, and whether it was changed later; what was \
          only proposed is no decision. If there is none, say so, with what comes closest.\n\n{RULES}",
         given.place(),

@@ -40,7 +40,7 @@ pub(super) fn read(
 /// Reads a reference to a message of that channel.
 ///
 /// # Errors
-/// As of [`read`]; also for the link of a message of another channel.
+/// Those of [`read`]; also for the link of a message of another channel.
 pub(super) fn read_in(
     services: &Services,
     argument: &'static str,
@@ -62,7 +62,7 @@ fn other_channel(argument: &'static str) -> ToolError {
 /// that has a message of this id.
 ///
 /// # Errors
-/// As of [`read`]; also without the scope `S`, and for a message that does not exist or that the caller
+/// Those of [`read`]; also without the scope `S`, and for a message that does not exist or that the caller
 /// may not read: which of both is not told.
 pub(super) async fn open<S: HasScope>(
     services: &Services,

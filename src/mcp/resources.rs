@@ -61,7 +61,8 @@ pub(super) async fn read(services: &Services, caller: Caller, uri: &str) -> Read
         Some(ResourceName::Message(id, message)) => text(services, caller, id, message, uri).await,
         Some(ResourceName::File(id, message)) => file(services, caller, id, message, uri).await,
         Some(ResourceName::Channel(_)) | None => {
-            let why = format!("is no URI of a message here: those are {MESSAGE} and {FILE}");
+            let why =
+                format!("is not the URI of a message or file here: those are {MESSAGE} and {FILE}");
             return Err(ToolError::no_resource(uri, why));
         }
     };
@@ -99,7 +100,7 @@ async fn file(
             ToolError::no_resource(uri, format!("has a file that cannot be read: {status}"))
         }
         MediaError::Service(ServiceError::NotFound) => {
-            let why = "is of no message with a file that this key may read";
+            let why = "is not that of a message with a file that this key may read";
             ToolError::no_resource(uri, why.to_owned())
         }
         MediaError::Service(error) => error.into(),

@@ -84,8 +84,8 @@ impl AskedTimes {
         let (from, to) = (when("from", from)?, when("to", to)?);
         let moment = |time: &Option<When>| time.as_ref().and_then(|time| time.within(zone.0));
         if moment(&from).zip(moment(&to)).is_some_and(|(from, to)| from >= to) {
-            let why = "must be later than from: what is asked for is sent before it, and a day stands \
-                       for its first moment";
+            let why = "must be later than from: messages are sent before to, and a day means its start \
+                       (00:00)";
             return Err(ToolError::invalid("to", why));
         }
         Ok(Self { from, to })
@@ -99,8 +99,7 @@ impl AskedTimes {
         };
         let (begin, end) = (Some(When::of_day(day)), day.succ_opt().map(When::of_day));
         if is_over(end, self.from) || is_over(self.to, begin) {
-            let why = "is a day of which from and to leave no time: a day in them stands for \
-                       its first moment";
+            let why = "is a day outside from and to; a day in them means its start (00:00)";
             return Err(ToolError::invalid("date", why));
         }
         Ok(())

@@ -127,7 +127,7 @@ impl AccountService {
     /// credential that is restricted to channels gets the usage of these alone beside them.
     ///
     /// # Errors
-    /// As of [`Self::user`].
+    /// Those of [`Self::user`].
     #[boxed]
     pub async fn usage(&self, caller: &Caller) -> Result<AccountUsage, ServiceError> {
         let user = self.user(caller).await?;
@@ -141,7 +141,7 @@ impl AccountService {
     /// Returns the caller's usage, and the part of each channel, the largest first.
     ///
     /// # Errors
-    /// As of [`Self::user`].
+    /// Those of [`Self::user`].
     #[boxed]
     pub async fn shares(
         &self,
@@ -192,7 +192,7 @@ impl AccountService {
     /// Returns true when the bot notifies the caller in their own chat about quota usage.
     ///
     /// # Errors
-    /// As of [`Self::user`].
+    /// Those of [`Self::user`].
     #[boxed]
     pub async fn wants_notices(&self, caller: &Caller) -> Result<bool, ServiceError> {
         self.store.accounts().wants_notices(&caller.user).await?.ok_or(ServiceError::InvalidKey)
@@ -201,7 +201,7 @@ impl AccountService {
     /// Enables or disables the notices about quota usage.
     ///
     /// # Errors
-    /// As of [`Self::user`]; [`ServiceError::PermissionDenied`] with a key that is bound to channels.
+    /// Those of [`Self::user`]; [`ServiceError::PermissionDenied`] with a key that is bound to channels.
     #[boxed]
     pub async fn set_notices(
         &self,
@@ -221,7 +221,7 @@ fn first_of_month(at: Timestamp, back: u32) -> Option<NaiveDate> {
     day.with_day(1)?.checked_sub_months(Months::new(back))
 }
 
-/// Returns the begin of a day in UTC.
+/// Returns the start of a day in UTC.
 fn midnight(day: NaiveDate) -> Timestamp {
     Timestamp::from_millis(day.and_time(NaiveTime::MIN).and_utc().timestamp_millis())
 }

@@ -48,12 +48,12 @@ const NUMBERS: [&str; 10] = [
     "500",
 ];
 
-/// What stands behind a number.
-const BEHIND: [&str; 7] = [" dollars ", "元", "kg ", "บาท", "👍", " ", "\n"];
+/// Texts that follow a number.
+const ENDINGS: [&str; 7] = [" dollars ", "元", "kg ", "บาท", "👍", " ", "\n"];
 
 fn texts() -> impl Strategy<Value = String> {
-    let number = (select(NUMBERS.to_vec()), select(BEHIND.to_vec()));
-    let number = number.prop_map(|(number, behind)| format!("{number}{behind}"));
+    let number = (select(NUMBERS.to_vec()), select(ENDINGS.to_vec()));
+    let number = number.prop_map(|(number, ending)| format!("{number}{ending}"));
     let word = select(WORDS.to_vec()).prop_map(str::to_owned);
     vec(prop_oneof![word, number], 0..60).prop_map(|parts| parts.concat())
 }

@@ -63,7 +63,7 @@ impl DeletionService {
     /// Deletes the messages sent before a time. The job is done already when they were few.
     ///
     /// # Errors
-    /// As of [`Self::estimate`].
+    /// Those of [`Self::estimate`].
     #[boxed]
     pub async fn delete(
         &self,

@@ -38,7 +38,7 @@ pub enum ServiceError {
     #[error("insufficient permissions for {field}")]
     InsufficientFor { field: FieldPath },
     /// A credential that shows pseudonyms does not get it.
-    #[error("a key that shows pseudonyms does not get this")]
+    #[error("this is not available to a key that shows pseudonyms: use a key without them")]
     PseudonymousKey,
     /// The caller is not a member, their role is too low, or there is no such channel; callers are
     /// not told which.
@@ -210,7 +210,7 @@ impl From<RenderError> for ServiceError {
 impl From<MaskError> for ServiceError {
     fn from(cause: MaskError) -> Self {
         let cause: &dyn std::error::Error = &cause;
-        error!(error = cause, "a reader of pseudonyms is shown nothing");
+        error!(error = cause, "cannot mask people for a key with pseudonyms: nothing is shown");
         Self::Internal
     }
 }

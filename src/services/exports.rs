@@ -138,7 +138,7 @@ impl ExportService {
     /// Returns the number of messages that an export would have now.
     ///
     /// # Errors
-    /// As of [`Self::document`].
+    /// Those of [`Self::document`].
     #[boxed]
     pub async fn count(
         &self,

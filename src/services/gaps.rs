@@ -19,7 +19,7 @@ const EXAMINED: usize = 1_000;
 /// together cover that range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeSpan {
-    /// Begin; `None` for the begin of the channel.
+    /// Start; `None` for the start of the channel.
     pub from: Option<Timestamp>,
     /// End; `None` for now.
     pub to: Option<Timestamp>,
@@ -33,10 +33,10 @@ pub struct ChannelGaps {
     /// Channels of whose messages in the time some were removed, and the time before which these were
     /// sent.
     pub removed: Vec<(ChannelId, Timestamp)>,
-    /// Channels whose backup began later than the begin of the time, and the time before which nothing
+    /// Channels whose backup began later than the start of the time, and the time before which nothing
     /// of them is stored: when it did, or when their oldest imported message was sent.
     pub begun: Vec<(ChannelId, Timestamp)>,
-    /// Channels whose backup began later than the begin of the time, and when it did, with imported
+    /// Channels whose backup began later than the start of the time, and when it did, with imported
     /// messages before that: nothing else is stored of that time.
     pub imported: Vec<(ChannelId, Timestamp)>,
     /// Time before which the reader may read nothing, if the time begins before it.
@@ -66,7 +66,7 @@ impl TimeSpan {
 }
 
 impl ChannelGaps {
-    /// Adds a channel whose backup began later than the begin of a time that ends at `to`, with its
+    /// Adds a channel whose backup began later than the start of a time that ends at `to`, with its
     /// oldest message.
     fn add_begin(
         &mut self,

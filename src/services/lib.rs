@@ -25,6 +25,7 @@ pub mod bus_losses;
 mod certificates;
 pub mod channels;
 pub mod citations;
+mod claim_renewal;
 pub mod consumers;
 pub mod context;
 pub mod credentials;

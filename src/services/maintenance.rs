@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_recursion::async_recursion as boxed;
 use chatkeep_core::time::SharedClock;
-use chatkeep_store::{Store, StoreError};
+use chatkeep_store::{CLOCK_SKEW, Store, StoreError};
 use chatkeep_workers::periodic::{FirstRun, JobFailure, JobScope, PeriodicJob};
 use chatkeep_workers::{ItemFailures, log_failure};
 use tokio::time::{Instant, sleep};
@@ -32,8 +32,6 @@ const ACTIVITY: Duration = Duration::from_hours(24 * 180);
 const ACTIVITY_ROWS: i64 = 100_000;
 /// Retention of membership checks with the platform, twice the interval between two of a person.
 const CHECKS: Duration = Duration::from_hours(48);
-/// Maximum time by which clocks of a deployment differ.
-const CLOCKS: Duration = Duration::from_hours(1);
 /// Age after which a reply that is still being sent counts as abandoned.
 const ABANDONED: Duration = Duration::from_mins(5);
 
@@ -185,7 +183,7 @@ impl PeriodicJob for OutboxPurge {
 
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         let (outbox, now) = (self.0.store.outbox(), self.0.clock.now());
-        let (before, latest) = (now.minus(self.1), now.plus(CLOCKS));
+        let (before, latest) = (now.minus(self.1), now.plus(CLOCK_SKEW));
         while !stop.is_cancelled() && outbox.purge_future_events(before, latest).await? > 0 {}
         while !stop.is_cancelled() && outbox.purge_outbox_events(before).await? > 0 {}
         Ok(())

@@ -132,7 +132,7 @@ pub async fn check_owner(store: &Store, blobs: &Blobs) -> Result<bool, MediaStor
 /// all. In any other one, files to which nothing refers may be those of another database.
 ///
 /// # Errors
-/// As of [`check_owner`].
+/// Those of [`check_owner`].
 #[boxed]
 pub async fn is_own(store: &Store, blobs: &Blobs) -> Result<bool, MediaStoreError> {
     Ok(check_owner(store, blobs).await?
@@ -144,7 +144,7 @@ pub async fn is_own(store: &Store, blobs: &Blobs) -> Result<bool, MediaStoreErro
 /// files and has recorded none: no service has used the two together.
 ///
 /// # Errors
-/// As of [`check`].
+/// Those of [`check`].
 #[boxed]
 pub async fn check_known(store: &Store, blobs: &Blobs) -> Result<(), MediaStoreError> {
     check(store, blobs).await?;
@@ -158,7 +158,7 @@ pub async fn check_known(store: &Store, blobs: &Blobs) -> Result<(), MediaStoreE
 /// on.
 ///
 /// # Errors
-/// As of [`check`]; nothing is created then.
+/// Those of [`check`]; nothing is created then.
 #[boxed]
 pub async fn identify(store: &Store, blobs: &Blobs) -> Result<String, MediaStoreError> {
     check(store, blobs).await?;

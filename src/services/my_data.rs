@@ -119,7 +119,7 @@ impl MyDataService {
     /// Returns the caller's messages in one channel. It takes long where they are many.
     ///
     /// # Errors
-    /// As of [`Self::one`].
+    /// Those of [`Self::one`].
     #[boxed]
     pub async fn messages(
         &self,
@@ -135,7 +135,7 @@ impl MyDataService {
     /// is one.
     ///
     /// # Errors
-    /// As of [`Self::one`].
+    /// Those of [`Self::one`].
     #[boxed]
     pub async fn running_erasure(
         &self,
@@ -201,7 +201,7 @@ impl MyDataService {
     /// in again, whatever they said about single channels before.
     ///
     /// # Errors
-    /// As of [`Self::set_opted_in`]; [`ServiceError::PermissionDenied`] for a credential that is
+    /// Those of [`Self::set_opted_in`]; [`ServiceError::PermissionDenied`] for a credential that is
     /// restricted to channels.
     #[boxed]
     pub async fn set_opted_in_everywhere(
@@ -241,7 +241,7 @@ impl MyDataService {
     /// that has some.
     ///
     /// # Errors
-    /// As of [`Self::set_opted_in_everywhere`]; the first error when the erasure cannot begin in some
+    /// Those of [`Self::set_opted_in_everywhere`]; the first error when the erasure cannot begin in some
     /// channels, after it began in all the others.
     #[boxed]
     pub async fn erase_everywhere(

@@ -5,8 +5,6 @@
 //! process that dies half-way loses its claim, and another one continues. No job is given up: one that
 //! fails, or ends its process, again and again is tried later and later.
 
-use std::convert::Infallible;
-use std::future::pending;
 use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
@@ -18,6 +16,8 @@ use chatkeep_workers::log_failure;
 use chatkeep_workers::periodic::{JobFailure, JobScope, PeriodicJob};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
+
+use crate::claim_renewal::renewing;
 
 /// Poll interval of jobs.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -31,10 +31,6 @@ const PAUSE: Duration = Duration::from_millis(250);
 const SLICE: Duration = Duration::from_secs(2);
 /// Least retry delay of a job that failed, or whose database is down.
 const RETRY_DELAY: Duration = Duration::from_secs(5);
-/// Period in which a claim is renewed while a batch waits for its channel.
-const RENEWAL: Duration = Duration::from_secs(3);
-/// Maximum number of renewals during a batch: one that takes longer than two minutes hangs.
-const RENEWALS: u32 = 40;
 /// Retention of finished jobs.
 const RETENTION: Duration = Duration::from_hours(30 * 24);
 /// Error text of a job that fails again and again, for its caller.
@@ -154,19 +150,12 @@ impl RemovalWorker {
     /// Removes a batch while the claim is renewed.
     async fn remove(&self, job: &ChannelJob, limit: u32) -> Result<Option<JobBatch>, StoreError> {
         let jobs = self.store.jobs();
-        let renewals = async {
-            for _ in 0..RENEWALS {
-                tokio::time::sleep(RENEWAL).await;
-                if let Err(error) = jobs.renew_job(job, &self.worker, self.clock.now()).await {
-                    failed(&error, "cannot renew the claim of a job");
-                }
+        let renew = || async {
+            if let Err(error) = jobs.renew_job(job, &self.worker, self.clock.now()).await {
+                failed(&error, "cannot renew the claim of a job");
             }
-            pending::<Infallible>().await
         };
-        tokio::select! {
-            done = jobs.work_on_job(job, &self.worker, limit, self.clock.as_ref()) => done,
-            never = renewals => match never {},
-        }
+        renewing(renew, jobs.work_on_job(job, &self.worker, limit, self.clock.as_ref())).await
     }
 
     /// Releases a failed job for a later retry. An outage of the database is waited for; after a

@@ -12,7 +12,7 @@ use super::{MemberView, MessageView};
 #[derive(Serialize, ToSchema)]
 #[schema(as = Event)]
 pub struct EventView {
-    /// Id of the event, the same however often it is delivered.
+    /// ID of the event, the same however often it is delivered.
     pub id: String,
     /// The name of the event.
     #[serde(rename = "type")]
@@ -67,7 +67,7 @@ pub struct EventData {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub search: Option<EventSearch>,
-    /// Id of the disabled webhook.
+    /// ID of the disabled webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub webhook_id: Option<WebhookId>,

@@ -14,7 +14,7 @@ use crate::pseudonyms::Masked;
 #[schema(as = Member)]
 #[serde(rename_all = "camelCase")]
 pub struct MemberView {
-    /// The id of the person.
+    /// ID of the person.
     user_id: UserId,
     /// Display name; null until the platform provides it.
     display_name: Option<String>,

@@ -30,7 +30,7 @@ pub struct MessageView {
     /// Type of the message.
     #[serde(rename = "type")]
     pub kind: MessageType,
-    /// Text; null for other types and once it was retracted.
+    /// Text; null for other types, and once it was unsent or erased.
     pub content: Option<String>,
     /// Size counted against the quota, its media included.
     pub bytes: i64,
@@ -46,13 +46,13 @@ pub struct MessageView {
     /// any, in lists, in search results and in events.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier_texts: Vec<EarlierTextView>,
-    /// Time of retraction; its content is deleted then.
+    /// Time at which it was unsent or erased; its content is deleted then.
     pub unsent_at: Option<Timestamp>,
     /// True if the bot sent it.
     #[serde(default)]
     #[schema(required)]
     pub is_bot: bool,
-    /// Key of the media file at `…/backup/media/:messageId`.
+    /// `messageId` of the file in `GET …/backup/media/{messageId}`; null for types without files.
     #[serde(default)]
     pub media_key: Option<MessageId>,
     /// Status of the file; null without a file.
@@ -73,7 +73,7 @@ pub struct MessageView {
     /// Duration in milliseconds.
     #[serde(default)]
     pub duration: Option<i64>,
-    /// Set of pictures that the message was sent with.
+    /// Set of images that the message was sent with.
     #[serde(default)]
     pub image_set: Option<ImageSetView>,
     /// Coordinate of a location in degrees.
@@ -105,7 +105,7 @@ pub struct MessageView {
 #[schema(as = EarlierText)]
 #[serde(rename_all = "camelCase")]
 pub struct EarlierTextView {
-    /// The text; null where it was something else than a text.
+    /// The text; null if the message was not a text then.
     pub content: Option<String>,
     /// Time at which it was written: of the sending or of an earlier edit.
     pub written_at: Timestamp,
@@ -116,7 +116,7 @@ pub struct EarlierTextView {
 #[schema(as = Sender)]
 #[serde(rename_all = "camelCase")]
 pub struct SenderView {
-    /// The id of the person.
+    /// ID of the person.
     pub user_id: UserId,
     /// Display name; null until the platform provides it.
     pub display_name: Option<String>,
@@ -129,7 +129,7 @@ pub struct SenderView {
 #[schema(as = Mention)]
 #[serde(rename_all = "camelCase")]
 pub struct MentionView {
-    /// Mentioned user; null for "all" and for people whose id is hidden.
+    /// Mentioned user; null for "all" and for people whose ID is hidden.
     user_id: Option<UserId>,
     /// Start in the text, in UTF-16 units.
     start: u32,
@@ -139,22 +139,22 @@ pub struct MentionView {
     #[serde(default)]
     #[schema(required)]
     is_self: bool,
-    /// Of a mention without a user: `true` if everybody is mentioned, `false` if it is a person whose
-    /// id is hidden; null where the platform has not told, and with a user.
+    /// For a mention without a user: `true` if it mentions everybody, `false` if it mentions a
+    /// person whose ID is hidden; null when the platform does not say, and for mentions of a user.
     #[serde(default)]
     is_all: Option<bool>,
 }
 
-/// Set of pictures that were sent together.
+/// Set of images that were sent together.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[schema(as = ImageSet)]
 pub struct ImageSetView {
-    /// The id of the set, the same for every picture in it.
+    /// ID of the set, the same for every image in it.
     id: String,
-    /// Position of the picture among them, from 1.
+    /// Position of the image in the set, from 1; null when unknown.
     #[serde(default)]
     index: Option<u32>,
-    /// Number of pictures in the set.
+    /// Number of images in the set; null when unknown.
     #[serde(default)]
     total: Option<u32>,
 }

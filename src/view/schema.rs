@@ -115,9 +115,13 @@ schema!(
 schema!(
     DeliveryFailureSchema as "DeliveryFailure",
     one_of::<DeliveryFailure>(
-        "Reason for a failed or dropped delivery. `gone`: the receiver answered 410; \
+        "Reason for a failed or dropped delivery. `status`: the response was an error; `timeout`: \
+         there was none in time; `connect`: the address could not be reached; `broken`: the \
+         connection was lost; `redirect`: redirects are not followed; `gone`: the response was 410; \
+         `forbidden_address`: the address is private; `unusable_secret`: the secret cannot sign; \
          `message_gone`: what the delivery is about was deleted; `not_permitted`: the owner of the \
-         webhook may not read it any more."
+         webhook may not read it any more; `not_rendered`: the body could not be built, and nothing \
+         was sent."
     )
 );
 schema!(
@@ -131,13 +135,18 @@ schema!(
 schema!(
     GapReasonSchema as "GapReason",
     one_of::<GapReason>(
-        "Reason for a gap. `opted_out`: a day in UTC on which people wrote who asked not to be \
-         stored; the messages of others are there."
+        "Reason for a gap: `bot_removed` the bot was not in the chat; `outage` the service received \
+         nothing, or lost it; `quota` every subscriber's quota was used up; `unsubscribed` there was \
+         no subscription; `opted_out` messages of people who opted out, by day in UTC (those of \
+         others are stored)."
     )
 );
 schema!(
     KeywordMatchSchema as "KeywordMatch",
-    one_of::<KeywordMatch>("Matching of a keyword against a message.")
+    one_of::<KeywordMatch>(
+        "Matching of a keyword: `exact` when it is the whole message, `contains` when it occurs in \
+         the message as whole words."
+    )
 );
 schema!(
     MediaReasonSchema as "MediaReason",
@@ -145,7 +154,10 @@ schema!(
 );
 schema!(
     MediaStatusSchema as "MediaStatus",
-    one_of::<MediaStatus>("Status of a media file.")
+    one_of::<MediaStatus>(
+        "Status of a media file: `pending` to be downloaded, `stored`, `skipped` because the backup \
+         was paused, `failed`, `expired` no longer on the platform, `erased` with its message."
+    )
 );
 schema!(
     MemberStatusSchema as "MemberStatus",
@@ -153,12 +165,18 @@ schema!(
 );
 schema!(
     MessageTypeSchema as "MessageType",
-    one_of::<MessageType>("Type of a message, in every interface.")
+    one_of::<MessageType>("Type of a message.")
 );
-schema!(NoMatchScopeSchema as "NoMatchScope", one_of::<NoMatchScope>("Scope of `noMatchReply`."));
+schema!(NoMatchScopeSchema as "NoMatchScope", one_of::<NoMatchScope>(
+    "Messages that get `noMatchReply`: `always` every message that nothing else answers; \
+     `addressed` only those that mention or quote the bot, and those in a one-to-one chat."
+));
 schema!(OutboxEventKindSchema as "EventKind", one_of::<OutboxEventKind>("Kind of an event."));
 schema!(PlanSchema as "Plan", one_of::<Plan>("A user's plan."));
-schema!(QaModeSchema as "QaMode", one_of::<QaMode>("Matching mode of rules."));
+schema!(QaModeSchema as "QaMode", one_of::<QaMode>(
+    "Matching mode of rules: `keyword` by keywords alone; `fuzzy` also tolerates typos, word \
+     order and small changes; `semantic` also matches by meaning (plan `pro`)."
+));
 schema!(RoleSchema as "Role", one_of::<Role>("Role of a person in a channel, lowest first."));
 schema!(
     ScopeSchema as "Scope",

@@ -111,8 +111,9 @@ impl PartialSchema for When {
             .item(text(KnownFormat::DateTime))
             .item(text(KnownFormat::Date))
             .description(Some(
-                "Time or day. Without an offset from UTC it is read in the zone of the channel of \
-                 the request, else of the service.",
+                "Point in time (`2026-01-31T09:30:00Z`), local time (`2026-01-31T09:30`; seconds may \
+                 be absent) or day (`2026-01-31`). Without an offset from UTC it is read in the time \
+                 zone of the request's channel, otherwise in the service's.",
             ))
             .into()
     }

@@ -11,12 +11,12 @@ from typing import TypeVar
 from chatkeep_client import AuthenticatedClient
 from chatkeep_client.api.account import get_me, get_usage
 from chatkeep_client.api.assistant import (
-    add_rule,
-    change_assistant_config,
+    create_rule,
+    delete_rule,
     get_assistant_config,
     list_rules,
-    remove_rule,
-    replace_rule,
+    update_assistant_config,
+    update_rule,
 )
 from chatkeep_client.api.backup import subscribe
 from chatkeep_client.api.channels import get_channel, list_channels
@@ -64,18 +64,18 @@ with AuthenticatedClient(base_url=base, token=key, raise_on_unexpected_status=Tr
     config.assistant.qa.cooldown_seconds = 7
     patch = ConfigPatch.from_dict(config.to_dict())
     saved = told(
-        AssistantSettings, change_assistant_config.sync(channel, client=client, body=patch)
+        AssistantSettings, update_assistant_config.sync(channel, client=client, body=patch)
     )
 
     body = RuleBody(keywords=["hours"], question="", answer="9 to 18")
-    rule = told(SavedRuleList, add_rule.sync(channel, client=client, body=body)).items[-1]
+    rule = told(SavedRuleList, create_rule.sync(channel, client=client, body=body)).items[-1]
     rule.answer = "9 to 20"
     changed = RulePatch.from_dict(rule.to_dict())
     replaced = told(
-        SavedRuleList, replace_rule.sync(channel, rule.id, client=client, body=changed)
+        SavedRuleList, update_rule.sync(channel, rule.id, client=client, body=changed)
     )
     rules = told(RuleList, list_rules.sync(channel, client=client))
-    removed = told(Success, remove_rule.sync(channel, rule.id, client=client))
+    removed = told(Success, delete_rule.sync(channel, rule.id, client=client))
 
     subscribed = told(Success, subscribe.sync(channel, client=client))
     messages = told(
@@ -95,7 +95,7 @@ with AuthenticatedClient(base_url=base, token=key, raise_on_unexpected_status=Tr
     unknown = get_channel.sync_detailed("C0000000000000000000000000000none", client=client)
     assert isinstance(unknown.parsed, Error)
     nothing = RuleBody(keywords=[], answer="nothing")
-    wrong = add_rule.sync_detailed(channel, client=client, body=nothing)
+    wrong = create_rule.sync_detailed(channel, client=client, body=nothing)
     assert isinstance(wrong.parsed, Error)
 
 print(

@@ -145,3 +145,13 @@ async fn events_belong_to_the_processes_of_one_database() {
     stack.kept(chat, 21).await;
     stack.is_well().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_a_nats_server_is_adopted() {
+    let mut stack = Stack::start(Parts::Embedded, emulator().await).await;
+    assert!(stack.process.terminate().await.success());
+    let mut refused = stack.further(&["bus", "adopt"]).0.start();
+    assert_eq!(refused.finish().await.code(), Some(2));
+    let said = refused.stderr().join(" ");
+    assert!(said.contains("only a NATS server is adopted"), "{said}");
+}

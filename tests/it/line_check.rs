@@ -111,7 +111,7 @@ async fn people_read_one_sentence_each_with_the_place() {
     let told = process.stdout().join("\n");
     assert_eq!(
         (code, process.stderr().join("\n").as_str()),
-        (Some(1), "chatkeep: 1 thing is wrong")
+        (Some(1), "chatkeep: 1 problem found")
     );
     let expected = "main  wrong       “Use webhook” is off, so LINE sends no webhooks.\n                  → LINE \
                     Developers console → Messaging API → Webhook settings";

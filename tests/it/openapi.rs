@@ -239,21 +239,21 @@ fn what_the_page_fills_in_does_no_harm() {
             assert!(!text.contains("\"string\"") && !text.contains("\"text\":\"text\""), "{text}");
             match name {
                 // Switches nothing on and makes the bot say nothing.
-                "change_assistant_config" => {
+                "update_assistant_config" => {
                     assert!(!text.contains("true"), "{text}");
                     assert_eq!(body["assistant"]["qa"]["noMatchReply"], Value::Null);
                 }
                 // Removes nothing.
                 "set_backup_config" => assert_eq!(body, &json!({"retentionDays": null})),
                 // Answers to nothing that people say.
-                "add_rule" | "replace_rule" => {
+                "create_rule" | "update_rule" => {
                     assert_eq!(body["keywords"], json!(["chatkeep test"]));
                 }
                 // Gives nobody more rights.
                 "set_member_role" => assert_eq!(body["role"], "member"),
                 // Sends nothing to anybody.
                 "create_webhook" => assert_eq!(body["enabled"], false),
-                "replace_webhook" => assert!(body["url"].is_null() && body["events"].is_null()),
+                "update_webhook" => assert!(body["url"].is_null() && body["events"].is_null()),
                 _ => {}
             }
         }

@@ -24,6 +24,10 @@ impl Bodies for Plain {
         let body = serde_json::json!({"subject": delivery.event.subject});
         Ok(Some(serde_json::to_vec(&body)?))
     }
+
+    fn is_transient(error: &StoreError) -> bool {
+        error.is_transient()
+    }
 }
 
 pub(crate) fn settings() -> NotifierSettings {

@@ -230,7 +230,7 @@ impl PeriodicJob for DeadLetterJob {
         *kept = Some(cleaner);
         match cleared? {
             0 => {}
-            letters => info!(letters, "dead letters of what was taken back are dropped"),
+            letters => info!(letters, "dropped dead letters of retracted messages"),
         }
         Ok(())
     }

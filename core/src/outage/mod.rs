@@ -86,8 +86,8 @@ impl fmt::Debug for Availability {
 }
 
 impl Availability {
-    /// Something that answers: its name as an operator calls it (`database`), its address without
-    /// credentials, and the setting that names it.
+    /// Creates the availability of a dependency: its name as an operator calls it (`database`), its
+    /// address without credentials, and the setting that names it.
     pub fn new(
         name: impl Into<String>,
         address: impl Into<String>,
@@ -196,7 +196,7 @@ impl Availability {
         self.0.troubled.load(Ordering::Acquire)
     }
 
-    /// From now on its failures are no outage: the process is closing it.
+    /// Ignores later failures, because the process is closing the dependency.
     pub fn close(&self) {
         self.0.closed.store(true, Ordering::Release);
     }

@@ -40,7 +40,7 @@ const OURS: &str = "chatkeep";
 /// Libraries that log each attempt to reach a server that is away, or the texts of people. The
 /// outage is logged by [`crate::outage`], once; who wants to see more names the library in
 /// `log.filter`.
-const TALKATIVE: [&str; 6] = [
+const TALKATIVE: [&str; 7] = [
     "async_nats=off",
     "object_store=error",
     // Its warnings repeat what a client sent.
@@ -50,6 +50,8 @@ const TALKATIVE: [&str; 6] = [
     "sqlx::postgres::notice=error",
     // What keeps a connection from being made is told as an outage.
     "sqlx_core::pool=off",
+    // It warns twice a second while the folder of an index is away, which the replica reports.
+    "tantivy::directory::mmap_directory::file_watcher=error",
 ];
 
 /// Maximum time that the last spans of a process have to reach the collector.
@@ -269,12 +271,16 @@ pub(crate) mod tests {
                     tracing::enabled!(target: "async_nats::connector", tracing::Level::ERROR),
                     tracing::enabled!(target: "sqlx::postgres::notice", tracing::Level::WARN),
                     tracing::enabled!(target: "sqlx_core::pool::connection", tracing::Level::WARN),
+                    tracing::enabled!(
+                        target: "tantivy::directory::mmap_directory::file_watcher",
+                        tracing::Level::WARN
+                    ),
                     tracing::enabled!(target: "sqlx::query", tracing::Level::WARN),
                 ]
             })
         };
-        assert_eq!(is_enabled("info"), [false, false, false, true]);
-        assert_eq!(is_enabled("debug,async_nats=info"), [true, false, false, true]);
+        assert_eq!(is_enabled("info"), [false, false, false, false, true]);
+        assert_eq!(is_enabled("debug,async_nats=info"), [true, false, false, false, true]);
     }
 
     #[test]

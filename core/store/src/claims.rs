@@ -61,7 +61,10 @@ pub(super) fn report(interrupted: &[InterruptedRow]) {
         metric::CHANNEL_JOB_INTERRUPTIONS.add([kind.clone().into()], 1);
         let (job, channel) = (id, channel_id);
         if status == "failed" {
-            warn!(job, channel, kind, interruptions, "a job that ends its process is given up");
+            warn!(
+                job,
+                channel, kind, interruptions, "giving up a job that repeatedly ended its process"
+            );
         } else {
             warn!(job, channel, kind, interruptions, "the process of a job has ended or hangs");
         }

@@ -31,7 +31,7 @@ proptest! {
             prop_assert!(is_on(&rows, *at) || !is_on(&left, *at), "backup at {at}");
         }
         let first = |rows: &[Row]| rows.iter().find(|(_, kind)| kind == "on").cloned();
-        prop_assert_eq!(first(&left), first(&rows), "the begin of all backup stays");
+        prop_assert_eq!(first(&left), first(&rows), "the start of all backup stays");
         prop_assert_eq!(is_on(&left, i64::MAX), is_on(&rows, i64::MAX), "and what lasts");
         prop_assert!(superfluous(&left, "on", max).is_empty(), "once is enough");
     }

@@ -12,20 +12,20 @@ use super::{EXPORT_RETENTION, JobStore, StoreError};
 use crate::query::{query, query_as};
 
 /// Maximum time by which clocks of a deployment differ, and more than any claim lasts.
-const CLOCKS: Duration = Duration::from_hours(1);
+pub const CLOCK_SKEW: Duration = Duration::from_hours(1);
 /// Maximum pause between attempts of a webhook: a week (`webhooks.retry_seconds`), and a tenth of it
 /// that is chosen at random.
 const PAUSE: Duration = Duration::from_hours(9 * 24);
 
 /// Maximum time for which an export is retained, and as much as clocks differ.
-const EXPORTS: Duration = EXPORT_RETENTION.saturating_add(CLOCKS);
+const EXPORTS: Duration = EXPORT_RETENTION.saturating_add(CLOCK_SKEW);
 /// Maximum time for which a replaced key or secret of a webhook stays valid (30 days), and as much as
 /// clocks differ.
-const OVERLAP: Duration = Duration::from_hours(30 * 24).saturating_add(CLOCKS);
+const OVERLAP: Duration = Duration::from_hours(30 * 24).saturating_add(CLOCK_SKEW);
 /// Maximum time for which a refresh token is valid (30 days), and as much as clocks differ.
-const REFRESH: Duration = Duration::from_hours(30 * 24).saturating_add(CLOCKS);
+const REFRESH: Duration = Duration::from_hours(30 * 24).saturating_add(CLOCK_SKEW);
 /// Maximum time for which any other token is valid (an hour), and as much as clocks differ.
-const ACCESS: Duration = Duration::from_hours(1).saturating_add(CLOCKS);
+const ACCESS: Duration = Duration::from_hours(1).saturating_add(CLOCK_SKEW);
 
 /// Number of rows that one transaction changes, as the statements have it.
 const BATCH: u64 = 5_000;
@@ -95,20 +95,20 @@ macro_rules! future {
 /// nothing that is still to be sent may be deleted. What an opt-out is about begins now at the latest.
 /// Changes of mind and of a channel's coverage keep their order.
 const TO_THE_PRESENT: &[FutureTime] = &[
-    future!("heartbeat", "id", "alive_at", CLOCKS),
-    future!("outages", "from_at", "to_at", CLOCKS, "from_at <= $1 AND "),
-    future!("channel_jobs", "id", "claimed_until", CLOCKS, "finished_at IS NULL AND "),
-    future!("channel_jobs", "id", "sent_before", CLOCKS, "finished_at IS NULL AND "),
-    future!("channel_jobs", "id", "progress_at", CLOCKS),
-    future!("exports", "id", "claimed_until", CLOCKS, "finished_at IS NULL AND "),
-    future!("exports", "id", "created_at", CLOCKS),
-    future!("exports", "id", "progress_at", CLOCKS),
+    future!("heartbeat", "id", "alive_at", CLOCK_SKEW),
+    future!("outages", "from_at", "to_at", CLOCK_SKEW, "from_at <= $1 AND "),
+    future!("channel_jobs", "id", "claimed_until", CLOCK_SKEW, "finished_at IS NULL AND "),
+    future!("channel_jobs", "id", "sent_before", CLOCK_SKEW, "finished_at IS NULL AND "),
+    future!("channel_jobs", "id", "progress_at", CLOCK_SKEW),
+    future!("exports", "id", "claimed_until", CLOCK_SKEW, "finished_at IS NULL AND "),
+    future!("exports", "id", "created_at", CLOCK_SKEW),
+    future!("exports", "id", "progress_at", CLOCK_SKEW),
     future!("exports", "id", "expires_at", EXPORTS),
-    future!("imports", "import_id", "started_at", CLOCKS),
-    future!("imports", "import_id", "active_at", CLOCKS),
-    future!("imports", "import_id", "undone_at", CLOCKS),
+    future!("imports", "import_id", "started_at", CLOCK_SKEW),
+    future!("imports", "import_id", "active_at", CLOCK_SKEW),
+    future!("imports", "import_id", "undone_at", CLOCK_SKEW),
     future!("webhooks", "webhook_id", "not_until", PAUSE),
-    future!("webhooks", "webhook_id", "failing_since", CLOCKS),
+    future!("webhooks", "webhook_id", "failing_since", CLOCK_SKEW),
     future!(
         "webhook_deliveries",
         "delivery_no",
@@ -116,29 +116,29 @@ const TO_THE_PRESENT: &[FutureTime] = &[
         PAUSE,
         "webhook_id IN (SELECT webhook_id FROM webhooks) AND "
     ),
-    future!("replies", "event_id", "created_at", CLOCKS),
-    future!("qa_rules", "channel_id, rule_id", "last_hit_at", CLOCKS),
-    future!("channels", "channel_id", "deleted_before", CLOCKS),
-    future!("channels", "channel_id", "retained_from", CLOCKS),
-    future!("channels", "channel_id", "summary_at", CLOCKS),
-    future!("channels", "channel_id", "enabled_at", CLOCKS),
-    future!("channel_bots", "channel_id, bot", "joined_at", CLOCKS),
-    future!("channel_bots", "channel_id, bot", "owned_until", CLOCKS),
-    future!("gaps", "channel_id, reason, from_at", "to_at", CLOCKS),
-    future!("users", "user_id", "profile_at", CLOCKS),
-    future!("members", "channel_id, user_id", "first_seen_at", CLOCKS),
-    future!("members", "channel_id, user_id", "last_seen_at", CLOCKS),
-    future!("membership_checks", "channel_id, user_id", "checked_at", CLOCKS),
-    future!("membership_checks", "channel_id, user_id", "claimed_until", CLOCKS),
-    future!("erased_people", "channel_id, user_id", "erased_at", CLOCKS),
-    future!("media", "channel_id, message_id", "created_at", CLOCKS, "status = 'pending' AND "),
-    future!("blob_orphans", "sha256", "since", CLOCKS),
-    future!("sessions", "hash", "seen_at", CLOCKS),
-    future!("logins", "state_hash", "created_at", CLOCKS),
-    future!("idempotency", "owner, route, key_hash", "created_at", CLOCKS),
-    future!("api_keys", "key_id", "last_used_at", CLOCKS),
-    future!("oauth_clients", "client_id", "created_at", CLOCKS, "granted = 0 AND "),
-    future!("oauth_secrets", "hash", "used_at", CLOCKS),
+    future!("replies", "event_id", "created_at", CLOCK_SKEW),
+    future!("qa_rules", "channel_id, rule_id", "last_hit_at", CLOCK_SKEW),
+    future!("channels", "channel_id", "deleted_before", CLOCK_SKEW),
+    future!("channels", "channel_id", "retained_from", CLOCK_SKEW),
+    future!("channels", "channel_id", "summary_at", CLOCK_SKEW),
+    future!("channels", "channel_id", "enabled_at", CLOCK_SKEW),
+    future!("channel_bots", "channel_id, bot", "joined_at", CLOCK_SKEW),
+    future!("channel_bots", "channel_id, bot", "owned_until", CLOCK_SKEW),
+    future!("gaps", "channel_id, reason, from_at", "to_at", CLOCK_SKEW),
+    future!("users", "user_id", "profile_at", CLOCK_SKEW),
+    future!("members", "channel_id, user_id", "first_seen_at", CLOCK_SKEW),
+    future!("members", "channel_id, user_id", "last_seen_at", CLOCK_SKEW),
+    future!("membership_checks", "channel_id, user_id", "checked_at", CLOCK_SKEW),
+    future!("membership_checks", "channel_id, user_id", "claimed_until", CLOCK_SKEW),
+    future!("erased_people", "channel_id, user_id", "erased_at", CLOCK_SKEW),
+    future!("media", "channel_id, message_id", "created_at", CLOCK_SKEW, "status = 'pending' AND "),
+    future!("blob_orphans", "sha256", "since", CLOCK_SKEW),
+    future!("sessions", "hash", "seen_at", CLOCK_SKEW),
+    future!("logins", "state_hash", "created_at", CLOCK_SKEW),
+    future!("idempotency", "owner, route, key_hash", "created_at", CLOCK_SKEW),
+    future!("api_keys", "key_id", "last_used_at", CLOCK_SKEW),
+    future!("oauth_clients", "client_id", "created_at", CLOCK_SKEW, "granted = 0 AND "),
+    future!("oauth_secrets", "hash", "used_at", CLOCK_SKEW),
     FutureTime {
         column: "opt_outs.at",
         find: find!("opt_outs", "at"),
@@ -150,7 +150,7 @@ const TO_THE_PRESENT: &[FutureTime] = &[
                   FROM opt_outs WHERE at > $2) r
             WHERE opt_outs.user_id = r.user_id AND opt_outs.channel_id = r.channel_id
               AND opt_outs.at = r.was",
-        longest: CLOCKS,
+        longest: CLOCK_SKEW,
     },
     FutureTime {
         column: "coverage_changes.at",
@@ -163,7 +163,7 @@ const TO_THE_PRESENT: &[FutureTime] = &[
                   FROM coverage_changes WHERE at > $2) r
             WHERE coverage_changes.channel_id = r.channel_id AND coverage_changes.kind = r.kind
               AND coverage_changes.at = r.was",
-        longest: CLOCKS,
+        longest: CLOCK_SKEW,
     },
 ];
 
@@ -193,7 +193,7 @@ impl JobStore<'_> {
             reset += self.reset_column(time, last, last).await?;
         }
         let mut tx = self.store.db.begin_bulk().await?;
-        reset += reset_later_days(&mut tx, now.plus(CLOCKS), now).await?;
+        reset += reset_later_days(&mut tx, now.plus(CLOCK_SKEW), now).await?;
         tx.commit().await?;
         Ok(reset)
     }

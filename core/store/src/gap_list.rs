@@ -65,7 +65,7 @@ type ByChannel<T> = HashMap<ChannelId, Vec<T>>;
 /// Coverage of a channel in a time.
 #[derive(Clone, Debug)]
 pub struct PeriodCoverage {
-    /// Begin of the backup; of a channel that nobody ever subscribed, the time at which it became
+    /// Start of the backup; of a channel that nobody ever subscribed, the time at which it became
     /// known. What was sent before is stored only if it was imported.
     pub begin: Timestamp,
     /// Gaps that overlap the time, oldest first, those of people who opted out by day.

@@ -144,6 +144,7 @@ pub use exports::{
 };
 pub use fault::DatabaseFault;
 pub use figures::{ChannelFigures, JobFigures, MediaFigures, WebhookFigures};
+pub use future_times::CLOCK_SKEW;
 pub use gap::{Gap, GapReason};
 pub use gap_list::PeriodCoverage;
 pub use groups::{

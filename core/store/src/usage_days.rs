@@ -46,7 +46,7 @@ const DELETE_LATER: &str = "DELETE FROM usage_days WHERE day > $1 RETURNING user
 /// Usage at the end of a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DayUsage {
-    /// Begin of the day in UTC.
+    /// Start of the day in UTC.
     pub day: Timestamp,
     /// Used bytes of the quota.
     pub bytes: i64,

@@ -27,9 +27,9 @@ struct OpenIndex {
 /// State of the files of an index.
 #[derive(Clone, PartialEq, Eq)]
 struct State {
-    /// Those that change when it is deleted, or built again.
+    /// States that a deletion or a rebuild replaces.
     identity: [FileState; 2],
-    /// That which changes with each commit.
+    /// State that each commit replaces.
     commit: FileState,
 }
 

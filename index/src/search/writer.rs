@@ -187,7 +187,7 @@ impl MessageWriter {
     /// never been committed.
     ///
     /// # Errors
-    /// As of [`MessageWriter::commit`].
+    /// Those of [`MessageWriter::commit`].
     pub fn save(&mut self) -> Result<(), IndexError> {
         self.make_durable(None)
     }

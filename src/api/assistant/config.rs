@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 use crate::editable::{Editable, Shown};
 use crate::input::Keyword;
 
-/// `{assistant: {…}}`.
+/// Settings of the assistant, as the member `assistant`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AssistantSettings)]
 pub(crate) struct ConfigView {
@@ -193,7 +193,7 @@ struct QaPatch {
     /// `pro`.
     #[schema(nullable = false)]
     mode: Option<QaMode>,
-    /// Reply when no rule matches; null for none.
+    /// Reply when no rule matches; null, or a blank text, for none.
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 5000)]
     no_match_reply: Nullable<String>,

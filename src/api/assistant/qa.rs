@@ -79,11 +79,11 @@ struct RuleWarning {
     rule_ids: Vec<RuleId>,
 }
 
-/// Kind of warning: `keyword_shared` when another rule has the same keyword (the oldest answers),
-/// `keyword_is_trigger` when it is a trigger of the group rules or of the link, which take
-/// precedence, or has one in it where keywords may occur anywhere in a message, `keyword_short`
-/// when they may, and it is a single character or has no letter and no digit: the rule answers
-/// every message that it occurs in.
+/// Kind of warning. `keyword_shared`: another rule has the same keyword, and the oldest rule
+/// answers. `keyword_is_trigger`: the keyword is a trigger of the group rules or of the link, which
+/// take precedence; with `contains`, also when it contains one. `keyword_short`: with `contains`,
+/// the keyword is a single character or has no letter and no digit, so the rule answers every
+/// message that contains it.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::enum_variant_names, reason = "the API's codes have the prefix")]
@@ -104,16 +104,16 @@ pub(crate) struct RuleBody {
     /// Keywords that trigger the rule; duplicates are removed.
     #[schema(value_type = Vec<Keyword>, min_items = 1, max_items = 50)]
     keywords: Vec<String>,
-    /// Description for administrators; the tolerant modes also match against it. When absent, the
-    /// rule has none.
+    /// Question that the rule answers, shown to administrators; the modes `fuzzy` and `semantic`
+    /// also match against it. When absent, the rule has none.
     #[serde(default)]
     #[schema(max_length = 500, nullable = false)]
     question: Option<String>,
     /// The reply.
     #[schema(min_length = 1, max_length = 5000, pattern = r"[^\s\u0000\u0085]")]
     answer: String,
-    /// Texts that the rule must not answer: neither these nor messages that are at least as near to
-    /// one of them as to the rule. When absent, the rule has none.
+    /// Texts that the rule must not answer: neither these nor messages that are at least as similar
+    /// to one of them as to the rule. When absent, the rule has none.
     #[serde(default)]
     #[schema(value_type = Option<Vec<NotForText>>, max_items = 50, nullable = false)]
     not_for: Option<Vec<String>>,
@@ -126,14 +126,15 @@ pub(crate) struct RulePatch {
     /// Keywords that trigger the rule; duplicates are removed.
     #[schema(value_type = Option<Vec<Keyword>>, min_items = 1, max_items = 50, nullable = false)]
     keywords: Option<Vec<String>>,
-    /// Description for administrators; the tolerant modes also match against it.
+    /// Question that the rule answers, shown to administrators; the modes `fuzzy` and `semantic`
+    /// also match against it.
     #[schema(max_length = 500, nullable = false)]
     question: Option<String>,
     /// The reply.
     #[schema(min_length = 1, max_length = 5000, pattern = r"[^\s\u0000\u0085]", nullable = false)]
     answer: Option<String>,
-    /// Texts that the rule must not answer: neither these nor messages that are at least as near to
-    /// one of them as to the rule.
+    /// Texts that the rule must not answer: neither these nor messages that are at least as similar
+    /// to one of them as to the rule.
     #[schema(value_type = Option<Vec<NotForText>>, max_items = 50, nullable = false)]
     not_for: Option<Vec<String>>,
 }

@@ -40,7 +40,8 @@ pub(crate) struct TrialView {
     candidates: Vec<CandidateView>,
 }
 
-/// Source of a reply.
+/// Source of a reply: `rules` the group rules, `link` the link to the channel's page, `qa` a
+/// question-and-answer rule, `noMatch` the reply for when nothing matches, `none` no reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = ReplySource)]
 #[serde(rename_all = "camelCase")]
@@ -66,8 +67,8 @@ pub(super) struct CandidateView {
     rule_id: RuleId,
     /// Score, from 0 to 1, without the texts that the rule must not answer.
     score: f32,
-    /// True if the text is at least as near to one that the rule must not answer; it does not answer
-    /// then.
+    /// True if the text is at least as similar to one that the rule must not answer: the rule then
+    /// does not answer.
     excluded: bool,
 }
 

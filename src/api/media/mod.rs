@@ -36,7 +36,7 @@ use super::messages::MessagePath;
 use super::route::{Answer, Describe, Output};
 use refused::Refused;
 
-/// `GET …/backup/media`.
+/// Page of media files.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MediaList {

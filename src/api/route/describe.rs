@@ -181,7 +181,7 @@ impl Describe {
         self.takes_header("Range", "Bytes of the file to send; one range.", range);
         self.takes_header(
             "If-Range",
-            "`ETag` of the version that the range is of: another one is sent whole.",
+            "`ETag` of the version that the range refers to; if the file has another, it is sent whole.",
             ObjectBuilder::new(),
         );
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use axum::http::{Method, StatusCode};
-use chatkeep_http::{ErrorView, sentence};
+use chatkeep_http::{ErrorView, HttpError, sentence};
 use serde_json::{Value, json};
 use utoipa::ToSchema as _;
 use utoipa::openapi::schema::Components;
@@ -63,32 +63,38 @@ fn response(status: StatusCode, request_id: &Value) -> Response {
     headers::of_refusal(response, status).build()
 }
 
+/// Returns the error with that status that serves as its example, where it is one of many routes.
+const fn common(status: StatusCode) -> Option<HttpError> {
+    Some(match status.as_u16() {
+        401 => HttpError::InvalidKey,
+        403 => HttpError::PermissionDenied,
+        404 => HttpError::NotFound,
+        409 => HttpError::RUNNING,
+        412 => HttpError::Stale,
+        413 => HttpError::TooLarge,
+        415 => HttpError::UnsupportedMediaType,
+        429 => HttpError::RateLimited { retry_after: 12 },
+        503 => HttpError::Unavailable,
+        _ => return None,
+    })
+}
+
 /// Returns an example of an error with that status.
 fn example(status: StatusCode, request_id: &Value) -> Value {
-    let (code, error, field) = match status.as_u16() {
-        400 => (
-            "invalid_request",
-            "limit must be a whole number from 1 to 100",
-            Some(("field", json!("limit"))),
-        ),
-        401 => ("invalid_api_key", "Invalid or missing API key", None),
-        403 => ("permission_denied", "Permission denied", None),
-        404 => ("not_found", "Not found", None),
-        406 => ("not_acceptable", "Responses are application/json", None),
-        409 => (
-            "conflict",
-            "A request with this Idempotency-Key is running, or was two minutes ago; try again later",
-            None,
-        ),
-        410 => ("cursor_expired", sentence(status), None),
-        412 => ("precondition_failed", "If-Match names another version than the current one", None),
-        413 => ("body_too_large", "The request body is too large", None),
-        415 => ("unsupported_media_type", "The request body must be application/json", None),
-        416 => ("range_not_satisfiable", "The range is outside the file", None),
-        422 => ("idempotency_key_reused", sentence(status), None),
-        429 => ("rate_limited", "Rate limit exceeded", Some(("retryAfter", json!(12)))),
-        503 => ("unavailable", "Service unavailable", None),
-        _ => ("internal", sentence(status), None),
+    let common = common(status).map(|error| error.code_and_sentence());
+    let (code, error) = match (&common, status.as_u16()) {
+        (Some((code, error)), _) => (code.text(), error.as_ref()),
+        (None, 400) => ("invalid_request", "limit must be a whole number from 1 to 100"),
+        (None, 406) => ("not_acceptable", "Responses are application/json"),
+        (None, 410) => ("cursor_expired", sentence(status)),
+        (None, 416) => ("range_not_satisfiable", "The range is outside the file"),
+        (None, 422) => ("idempotency_key_reused", sentence(status)),
+        (None, _) => ("internal", sentence(status)),
+    };
+    let field = match status.as_u16() {
+        400 => Some(("field", json!("limit"))),
+        429 => Some(("retryAfter", json!(12))),
+        _ => None,
     };
     let mut example = json!({"error": error, "code": code, "requestId": request_id});
     if let Some((name, value)) = field {

@@ -34,8 +34,13 @@ const HEADERS: [(&str, Type, &str, &str); 15] = [
     ("Retry-After", Type::Integer, "", "Seconds to wait before the next attempt"),
     ("WWW-Authenticate", Type::String, "^Bearer", "Accepted authentication scheme"),
     ("X-API-Version", Type::String, "^v1$", "API version of the response"),
-    ("X-Deprecated", Type::String, "", "End of support of a deprecated element; absent otherwise"),
-    ("X-Request-Id", Type::String, "^.{1,128}$", "Names the request in the log"),
+    (
+        "X-Deprecated",
+        Type::String,
+        "",
+        "Date on which the deprecated route or field that was used is removed; absent otherwise",
+    ),
+    ("X-Request-Id", Type::String, "^.{1,128}$", "ID of the request, as in the service's log"),
     ("X-RateLimit-Limit", Type::Integer, "", "Maximum number of requests in a burst"),
     ("X-RateLimit-Remaining", Type::Integer, "", "Remaining number of requests"),
     (

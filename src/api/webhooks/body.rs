@@ -25,7 +25,7 @@ pub(crate) struct WebhookBody {
     events: Vec<OutboxEventKind>,
     /// Channels whose events are sent; all that the caller may read when absent or null.
     #[serde(default, deserialize_with = "nullable")]
-    #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
+    #[schema(value_type = Option<Vec<input::ChannelIdInput>>, max_items = 1000)]
     channel_ids: Option<Vec<String>>,
     /// Enables the webhook; true when absent.
     #[schema(nullable = false)]
@@ -48,7 +48,7 @@ pub(crate) struct WebhookPatch {
     events: Option<Vec<OutboxEventKind>>,
     /// Channels whose events are sent; null for all that the caller may read.
     #[serde(default)]
-    #[schema(value_type = Option<Vec<input::ChannelName>>, max_items = 1000)]
+    #[schema(value_type = Option<Vec<input::ChannelIdInput>>, max_items = 1000)]
     channel_ids: Nullable<Vec<String>>,
     /// Enables the webhook; enabling it clears earlier failures.
     #[schema(nullable = false)]

@@ -20,12 +20,12 @@ use crate::cursor::Page;
 use crate::extract::Limit;
 use crate::route::{Describe, Output};
 
-/// `GET /api/webhooks/:webhookId/deliveries`.
+/// Page of deliveries.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DeliveryList)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Deliveries {
-    /// Newest first.
+    /// Deliveries of the page, newest first.
     deliveries: Vec<DeliveryView>,
     /// The `cursor` of the next page; null on the last one.
     next_cursor: Option<String>,
@@ -37,7 +37,7 @@ pub(crate) struct Deliveries {
 #[schema(as = Delivery)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DeliveryView {
-    /// The id of the delivery.
+    /// ID of the delivery.
     delivery_id: String,
     /// Value of the header `webhook-id`, the same for every attempt.
     event_id: String,

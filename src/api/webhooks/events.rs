@@ -26,7 +26,7 @@ pub(crate) const TAG: &str = "Webhook payloads";
 /// Description of the tag.
 pub(crate) const ABOUT: &str = "Requests that chatkeep sends to webhooks";
 
-/// `GET /api/webhooks/events`.
+/// Event types with their JSON Schemas.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EventTypes {
@@ -84,7 +84,7 @@ const fn description(kind: OutboxEventKind) -> &'static str {
         }
         OutboxEventKind::SearchMatched => "A saved search of the owner found a new message",
         OutboxEventKind::ImportAdded => {
-            "An import added messages of these times; a long import tells of it in parts"
+            "An import added messages sent in this period; a long import sends several of these events"
         }
         OutboxEventKind::ImportUndone => "An import was undone: its messages are gone",
     }

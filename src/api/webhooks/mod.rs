@@ -28,7 +28,7 @@ use super::extract::Paging;
 use super::route::{Describe, Output};
 use super::subscriptions::Success;
 
-/// `GET /api/webhooks`.
+/// Page of webhook endpoints.
 #[derive(Serialize, ToSchema)]
 #[schema(as = WebhookList)]
 #[serde(rename_all = "camelCase")]
@@ -60,7 +60,7 @@ pub(super) struct WebhookView {
     mask: String,
     /// Time until which the previous secret also signs.
     previous_until: Option<Timestamp>,
-    /// Time of the first failure since the last success.
+    /// Time of the first failure since the last success; null while deliveries succeed.
     failing_since: Option<Timestamp>,
     /// Reason for disabling the webhook automatically: it responded 410, failed for days, or the
     /// key that created it ended.
@@ -212,7 +212,7 @@ impl Output for CreatedWebhook {
             "The webhook with its secret, which is shown only once",
         );
         for answer in &mut route.answers {
-            answer.links = ["get_webhook", "replace_webhook", "test_webhook", "list_deliveries"]
+            answer.links = ["get_webhook", "update_webhook", "test_webhook", "list_deliveries"]
                 .map(|operation| (operation, "webhookId", "webhookId"))
                 .to_vec();
         }

@@ -35,7 +35,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         .put(
             "/webhooks/{webhookId}",
             super::replace,
-            text("replace_webhook", Webhooks, "Change a webhook endpoint").more(
+            text("update_webhook", Webhooks, "Change a webhook endpoint").more(
                 "Absent fields are unchanged. Events that occurred while it was disabled are not \
                  sent. It keeps the restrictions of the key that created it, and adds those of the \
                  caller's key; enabled again after `key_ended`, it is bound to the caller's key.",
@@ -50,9 +50,9 @@ pub(crate) fn routes(routes: Routes) -> Routes {
             "/webhooks/{webhookId}/rotate-secret",
             super::rotate,
             text("rotate_webhook_secret", Webhooks, "Rotate the signing secret").more(
-                "The current secret signs, too, for a while: deliveries have two signatures. While \
-                 the previous one is still valid, the response is 409, unless the body says what \
-                 ends.",
+                "The current secret stays valid for `overlapSeconds`, during which deliveries have \
+                 two signatures. While an earlier secret is still valid, the response is 409 unless \
+                 the body has `keepPrevious` or `overlapSeconds` 0.",
             ),
         )
         .post(

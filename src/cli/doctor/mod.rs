@@ -46,7 +46,7 @@ pub(super) struct DoctorArgs {
     /// Check only this channel and its subscribers; may be repeated.
     #[arg(long, value_name = "ID")]
     channel: Vec<String>,
-    /// Print one JSON object a line: each difference, then the summary.
+    /// Print one JSON object per line: each difference, then the summary.
     #[arg(long)]
     json: bool,
     /// Use this media store for the files of the database from now on, also without --repair: they

@@ -16,7 +16,7 @@ pub(super) struct ListArgs {
     /// List only imports into this channel.
     #[arg(long, value_name = "ID")]
     channel: Option<String>,
-    /// Print one JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
 }

@@ -36,7 +36,7 @@ pub(super) struct ImportArgs {
     #[arg(long, value_name = "ID", required = true)]
     channel: Option<String>,
     /// User to make a member and a subscriber of the channel first; user and channel are created if
-    /// they are not known.
+    /// they do not exist.
     #[arg(long, value_name = "ID")]
     user: Option<String>,
     /// Bot of a channel that belongs to none yet [default: the only one that is configured].
@@ -55,7 +55,8 @@ pub(super) struct ImportArgs {
     /// Encoding of a LINE text, such as shift-jis, windows-874 or Big5 [default: detected].
     #[arg(long, value_name = "NAME")]
     encoding: Option<String>,
-    /// Person's name of several words in a LINE text from a computer; may be repeated.
+    /// Name that contains spaces, of a person in a text exported by LINE for desktop; may be
+    /// repeated.
     #[arg(long = "name", value_name = "NAME")]
     names: Vec<String>,
     /// Report the result without changing anything.

@@ -19,7 +19,7 @@ use crate::app::PreflightError;
 pub(super) enum McpCommand {
     /// Prints the settings of an MCP client, or writes them into its settings file.
     Config(settings::McpConfigArgs),
-    /// Connects a client that starts a program: JSON-RPC messages, one a line, between standard
+    /// Connects an MCP client over stdio: passes JSON-RPC messages, one per line, between standard
     /// input and output and the service.
     Stdio(stdio::StdioArgs),
 }

@@ -159,9 +159,10 @@ fn merged(present: &str, settings: Value) -> anyhow::Result<String> {
     let mut all: Value = if present.trim().is_empty() {
         Value::Object(Map::new())
     } else {
-        serde_json::from_str(present).context("it is not plain JSON (comments are not)")?
+        serde_json::from_str(present)
+            .context("it is not plain JSON (comments are not supported)")?
     };
-    let members = all.as_object_mut().context("it is no JSON object")?;
+    let members = all.as_object_mut().context("it is not a JSON object")?;
     let Value::Object(settings) = settings else { bail!("settings are an object") };
     for (name, new) in settings {
         match (members.get_mut(&name), new) {
@@ -171,7 +172,9 @@ fn merged(present: &str, settings: Value) -> anyhow::Result<String> {
                 let missing: Vec<_> = new.into_iter().filter(|one| !old.contains(one)).collect();
                 old.extend(missing);
             }
-            _ => bail!("{name} has another form than {SERVER} knows"),
+            _ => bail!(
+                "{name} is neither an object nor a list as {SERVER} expects it: change it by hand"
+            ),
         }
     }
     Ok(format!("{all:#}\n"))

@@ -62,7 +62,7 @@ async fn the_link_of_a_row_is_taken_by_every_tool() {
             assert_eq!((&fetched.given["id"], &fetched.given["url"]), (&json!(uri), &json!(url)));
             // It has no file, and it is found.
             let told = bench.refusal("get_media", json!({"message": link})).await;
-            assert!(told.starts_with("message is no message with a file"), "{told}");
+            assert!(told.starts_with("message is not a message with a file"), "{told}");
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{ANN, GROUP, ToolBench, at, each, said, sent, time, with};
 use crate::hints;
 use crate::time::AnswerZone;
 
-/// Days on which the clocks of a zone are changed, or a day is left out, with the begin of four
+/// Days on which the clocks of a zone are changed, or a day is left out, with the start of four
 /// days around it.
 const CHANGES: [(&str, &str, [&str; 4]); 5] = [
     (
@@ -131,7 +131,7 @@ async fn a_day_beside_times_that_leave_none_of_it_is_refused() {
         json!({"from": "2026-05-01T16:00:00Z", "to": "2026-05-03"}),
     ] {
         let told = bench.refusal("get_messages", with(&day, &times)).await;
-        assert!(told.starts_with("date is a day of which from and to leave no time: "), "{told}");
+        assert!(told.starts_with("date is a day outside from and to"), "{told}");
         assert!(told.ends_with(". Correct it and call again."), "{told}");
     }
     let within = with(&day, &json!({"from": "2026-05-01T03:00", "to": "2026-05-02"}));

@@ -65,7 +65,7 @@ pub(crate) struct MediaOutput {
     /// URI for resources/read.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
-    /// Where a larger one is, in REST.
+    /// REST address of a larger one.
     #[serde(skip_serializing_if = "Option::is_none")]
     address: Option<String>,
     /// A picture follows.
@@ -108,7 +108,7 @@ impl ToolDefinition for GetMedia {
                 Ok(answer(MediaOutput { status: status(absent), ..output }, Vec::new()))
             }
             Err(MediaError::Service(ServiceError::NotFound)) => {
-                let why = "is no message with a file that this key may read";
+                let why = "is not a message with a file that this key may read";
                 Err(ToolError::invalid("message", why))
             }
             Err(MediaError::Service(error)) => Err(error.into()),

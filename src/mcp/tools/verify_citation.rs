@@ -158,7 +158,7 @@ impl CitationOutput {
                  another message.",
             ),
             CitationVerdict::Unsent => {
-                (Verdict::Unsent, "The sender took the message back. Do not repeat what it said.")
+                (Verdict::Unsent, "The sender unsent the message. Do not repeat what it said.")
             }
             CitationVerdict::Erased => (
                 Verdict::Erased,

@@ -39,7 +39,7 @@ pub struct FoundSearch {
 pub enum ReportedHit<'a> {
     /// Nothing: it is of another kind.
     NoSearch,
-    /// That this saved search finds the message.
+    /// Hit of this saved search.
     Found(&'a FoundSearch),
     /// A hit that the saved search does not find any more, or that a newer event reports.
     NotFound,

@@ -41,7 +41,7 @@ impl AccessService {
     /// Checks what the caller may see of the jobs of a channel.
     ///
     /// # Errors
-    /// As of [`Self::any_jobs`]; [`ServiceError::PermissionDenied`] for a channel that the
+    /// Those of [`Self::any_jobs`]; [`ServiceError::PermissionDenied`] for a channel that the
     /// credential is not valid for, or without either access.
     #[boxed]
     pub async fn jobs(

@@ -178,7 +178,7 @@ impl AccessService {
     /// channel.
     ///
     /// # Errors
-    /// As of [`Self::scoped`]; [`ServiceError::PermissionDenied`] without the role.
+    /// Those of [`Self::scoped`]; [`ServiceError::PermissionDenied`] without the role.
     pub async fn channel<R: AtLeast, S: HasScope>(
         &self,
         caller: Caller,
@@ -199,7 +199,7 @@ impl AccessService {
     /// Checks that the caller's credential has the scope `S` and may see the channel.
     ///
     /// # Errors
-    /// As of [`Self::scoped`]; [`ServiceError::PermissionDenied`] for a channel that the credential
+    /// Those of [`Self::scoped`]; [`ServiceError::PermissionDenied`] for a channel that the credential
     /// is not valid for.
     pub async fn reaches<S: HasScope>(
         &self,

@@ -11,7 +11,7 @@ impl<R: AtLeast, S: HasScope> ChannelAccess<R, S> {
     /// taken back since.
     ///
     /// # Errors
-    /// As of [`AccessService::channel`].
+    /// Those of [`AccessService::channel`].
     pub(crate) async fn still_granted(&self) -> Result<(), ServiceError> {
         self.service.still_holds(&self.caller, &Subject::of_itself(Some(S::SCOPE))).await?;
         let role = self.service.role(&self.caller, &self.channel).await?;
@@ -24,7 +24,7 @@ impl<S: HasScope> Scoped<S> {
     /// taken back since.
     ///
     /// # Errors
-    /// As of [`AccessService::scoped`].
+    /// Those of [`AccessService::scoped`].
     pub(crate) async fn still_granted(&self) -> Result<(), ServiceError> {
         self.service.still_holds(&self.caller, &Subject::of_itself(Some(S::SCOPE))).await
     }

@@ -17,7 +17,7 @@ const YEARS: u32 = 60;
 /// Period that is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Period {
-    /// That many days, today included.
+    /// Number of days, today included.
     Days(u32),
     /// Everything.
     All,
@@ -100,7 +100,7 @@ pub(super) fn day(zone: Tz, at: Timestamp) -> NaiveDate {
     local_time(zone, at).date_naive()
 }
 
-/// Returns the begin of a day, to the quarter of an hour: no zone has had another offset since 1972.
+/// Returns the start of a day, to the quarter of an hour: no zone has had another offset since 1972.
 pub(super) fn midnight(zone: Tz, day: NaiveDate) -> Option<Timestamp> {
     let at = first(zone, day.and_time(NaiveTime::MIN))?.millis();
     Some(Timestamp::from_millis(at.div_euclid(QUARTER) * QUARTER))

@@ -7,6 +7,7 @@ use chatkeep_core::assistant::{
 };
 use chatkeep_core::id::ChannelId;
 use chatkeep_core::plan::Plan;
+use chatkeep_index::is_blank;
 use chatkeep_store::{Setting, SettingVersions};
 use chatkeep_view::pseudonyms::Mask;
 
@@ -216,7 +217,8 @@ impl QaChange {
         if let Nullable::To(reply) = self.no_match_reply {
             let field = FieldPath::body("/assistant/qa/noMatchReply");
             let checked = reply.map(|reply| text(field, reply, 0, limits::ANSWER));
-            qa.no_match_reply = checked.transpose()?;
+            // Nobody can be sent a blank text.
+            qa.no_match_reply = checked.transpose()?.filter(|reply| !is_blank(reply));
         }
         set(&mut qa.enabled, self.enabled);
         set(&mut qa.mode, self.mode);

@@ -107,7 +107,7 @@ impl AssistantService {
     /// Replaces a rule if the list has one of the `expected` versions.
     ///
     /// # Errors
-    /// As of [`Self::add_rule`]; [`ServiceError::NotFound`] for an unknown rule.
+    /// Those of [`Self::add_rule`]; [`ServiceError::NotFound`] for an unknown rule.
     #[boxed]
     pub async fn replace_rule(
         &self,

@@ -139,7 +139,7 @@ impl AssistantService {
     /// Changes settings and the group rules at once if both have the `expected` versions.
     ///
     /// # Errors
-    /// As of [`Self::change_settings`] and [`Self::set_group_rules`].
+    /// Those of [`Self::change_settings`] and [`Self::set_group_rules`].
     #[boxed]
     pub async fn change_texts(
         &self,

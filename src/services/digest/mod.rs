@@ -49,7 +49,7 @@ const PEOPLE: u32 = 20;
 /// Digest of channels.
 #[derive(Debug)]
 pub struct ChannelDigest {
-    /// Begin of its time, which ends now.
+    /// Start of its time, which ends now.
     pub from: Timestamp,
     /// Number of messages of each channel that has any, most first.
     pub channels: Vec<(ChannelId, i64)>,

@@ -9,6 +9,7 @@ use chatkeep_core::bounds::Bounds;
 use chatkeep_core::id::{ChannelId, MessageId, UserId, WebhookId};
 use chatkeep_core::plan::Usage;
 use chatkeep_core::time::{SharedClock, Timestamp};
+use chatkeep_search::SearchError;
 use chatkeep_search::saved_searches::{CompareError, Rendering, ReportedHit, SearchMatcher};
 use chatkeep_store::{
     EventRef, ImportedTimes, LeasedDelivery, OutboxEvent, OutboxEventKind, Sender, Store,
@@ -73,7 +74,7 @@ impl MaskedBody {
     /// Returns the same on several lines, for people.
     ///
     /// # Errors
-    /// As of [`Self::json`].
+    /// Those of [`Self::json`].
     pub fn pretty(&self) -> Result<String, serde_json::Error> {
         let json = self.mask.outgoing_json(serde_json::to_vec_pretty(&self.payload)?);
         Ok(String::from_utf8_lossy(&json).into_owned())
@@ -190,6 +191,18 @@ impl Bodies for EventRenderer {
         let LeasedDelivery { event, user, bounds, .. } = delivery;
         let body = self.webhook_body(event, user, bounds, Rendering::Delivery).await?;
         Ok(body.map(|body| body.json()).transpose()?)
+    }
+
+    fn is_transient(error: &RenderError) -> bool {
+        match error {
+            RenderError::Store(error)
+            | RenderError::Compare(CompareError::Store(error))
+            | RenderError::Mask(MaskFailure::Store(error)) => error.is_transient(),
+            RenderError::Compare(CompareError::Search(error)) => {
+                matches!(error, SearchError::Unavailable(_))
+            }
+            RenderError::Mask(MaskFailure::Mask(_)) | RenderError::Json(_) => false,
+        }
     }
 }
 

@@ -135,7 +135,7 @@ impl ExportJobService {
     /// Deletes an export of the caller, whatever its state.
     ///
     /// # Errors
-    /// As of [`Self::export`].
+    /// Those of [`Self::export`].
     #[boxed]
     pub async fn delete(
         &self,
@@ -149,7 +149,7 @@ impl ExportJobService {
     /// Returns the document of a completed export of the caller.
     ///
     /// # Errors
-    /// As of [`Self::export`]; [`ServiceError::Conflict`] while it is not completed.
+    /// Those of [`Self::export`]; [`ServiceError::Conflict`] while it is not completed.
     #[boxed]
     pub async fn document(
         &self,

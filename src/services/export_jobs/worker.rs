@@ -5,8 +5,6 @@
 //! process that dies half-way loses its claim, and another one goes on with the next part. It also
 //! has the parts written again whose messages were changed or removed.
 
-use std::convert::Infallible;
-use std::future::pending;
 use std::time::{Duration, Instant};
 
 use async_recursion::async_recursion as boxed;
@@ -31,15 +29,12 @@ use tokio::time::{Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use crate::claim_renewal::renewing;
+
 /// Poll interval of exports.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Time slice of an export before others have their turn.
 const SLICE: Duration = Duration::from_secs(5);
-/// Period in which a claim is renewed while a part waits for its channel, or is written, however slow
-/// the media store is.
-const RENEWAL: Duration = Duration::from_secs(3);
-/// Maximum number of renewals in a row without progress: those of the timeout of a part.
-const RENEWALS: u32 = 40;
 /// Pause before a part is written that was out of date before it was stored.
 const PAUSE: Duration = Duration::from_millis(250);
 /// Timeout of a part: a media store that hangs must not hold up other exports.
@@ -223,18 +218,11 @@ impl ExportWorker {
 
     /// Waits for work on an export, and renews the claim meanwhile.
     async fn renewing<T>(&self, export: &ExportJob, work: impl Future<Output = T>) -> T {
-        let renewals = async {
-            for _ in 0..RENEWALS {
-                tokio::time::sleep(RENEWAL).await;
-                let (exports, now) = (self.store.exports(), self.clock.now());
-                log_outcome(exports.renew_export(export, &self.worker, now).await);
-            }
-            pending::<Infallible>().await
+        let renew = || async {
+            let (exports, now) = (self.store.exports(), self.clock.now());
+            log_outcome(exports.renew_export(export, &self.worker, now).await);
         };
-        tokio::select! {
-            done = work => done,
-            never = renewals => match never {},
-        }
+        renewing(renew, work).await
     }
 
     /// Writes a part into the media store.

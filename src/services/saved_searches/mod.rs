@@ -90,7 +90,7 @@ impl SavedSearchService {
     /// Changes a saved search. With another query or other channels it begins anew.
     ///
     /// # Errors
-    /// As of [`Self::create`] and [`Self::one`].
+    /// Those of [`Self::create`] and [`Self::one`].
     #[boxed]
     pub async fn change(
         &self,
@@ -118,7 +118,7 @@ impl SavedSearchService {
     /// Deletes a saved search.
     ///
     /// # Errors
-    /// As of [`Self::one`].
+    /// Those of [`Self::one`].
     #[boxed]
     pub async fn remove(
         &self,

@@ -39,7 +39,7 @@ const Q: FieldPath = FieldPath::parameter("q");
 
 /// Error of a query whose times leave none, as those of its other parts are.
 const NO_TIME: &str = "no time is left: before: and to must be later than after: and from, and a day \
-    stands for its first moment";
+    means its start (00:00)";
 
 /// Request for a page of search results.
 #[derive(Clone, Debug)]
@@ -237,7 +237,7 @@ impl MessageSearch {
     /// Searches `only` that channel, or all that the caller may read.
     ///
     /// # Errors
-    /// As of [`Self::in_channel`]; [`ServiceError::PermissionDenied`] when the caller may not read
+    /// Those of [`Self::in_channel`]; [`ServiceError::PermissionDenied`] when the caller may not read
     /// that channel.
     #[boxed]
     pub async fn everywhere(

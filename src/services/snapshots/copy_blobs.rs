@@ -72,7 +72,7 @@ impl Making<'_> {
         for earlier in manifests.iter().rev().filter(fits) {
             match self.service.blob_list(earlier, self.work).await {
                 Err(error) if error.is_about_one() => {
-                    warn!(%error, "the list of an earlier snapshot is passed over");
+                    warn!(%error, "the list of an earlier snapshot is ignored");
                 }
                 list => return list,
             }

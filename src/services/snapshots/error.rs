@@ -13,11 +13,11 @@ use crate::media_store::MediaStoreError;
 /// Error of making, checking or restoring a snapshot.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    #[error("no place for snapshots is known: give --target, or set snapshot.target")]
+    #[error("no snapshot target is set: give --target, or set snapshot.target")]
     NoTarget,
     #[error(
-        "the media store {media} lies in the place of the snapshots, {target}, which is cleaned of \
-         files that no snapshot lists: set snapshot.target, or give --target, to another place"
+        "the media store {media} is inside the snapshot target {target}, where files that no snapshot \
+         lists are deleted: choose another target (snapshot.target or --target)"
     )]
     Overlaps { target: String, media: String },
     #[error("snapshot.recipients: {0:?} is not a public key of age (age1…)")]
@@ -31,19 +31,19 @@ pub enum SnapshotError {
     #[error("{object} cannot be decrypted with these identities: {why}")]
     Undecryptable { object: String, why: String },
     #[error(
-        "{0} has snapshots or erasures that are not of this database, which would replace them: \
-         restore them first, or choose another place; if they are its own, from an earlier build, or \
-         nobody needs them, `chatkeep snapshot adopt` gives it the place"
+        "{0} has snapshots or erasures of another database, which would be replaced: restore them \
+         first, or choose another target; if they belong to this database (written by an earlier \
+         build), or nobody needs them, run `chatkeep snapshot adopt`"
     )]
     Foreign(String),
     #[error(transparent)]
     OtherTarget(#[from] OtherSnapshotTarget),
     #[error(
-        "{place} was another target meanwhile, as when its disk is unmounted: snapshot {id} is not \
-         whole, and does not count"
+        "{place} led to another target in the meantime, perhaps because its disk was unmounted: \
+         snapshot {id} is incomplete and does not count"
     )]
     TargetChanged { id: String, place: String },
-    #[error("another snapshot or pruning of this deployment is under way")]
+    #[error("another snapshot or prune of this deployment is running")]
     Busy,
     #[error(
         "the disk of {folder} has {free} bytes free, and a snapshot needs {needed}, of which {reserve} \
@@ -53,7 +53,7 @@ pub enum SnapshotError {
     #[error("there is no snapshot {id} in {place}; `chatkeep snapshot list` shows them")]
     Unknown { id: String, place: String },
     #[error(
-        "snapshot {0} was never finished and cannot be restored; the next snapshot or pruning removes it"
+        "snapshot {0} was never finished and cannot be restored; the next snapshot or prune removes it"
     )]
     Unfinished(String),
     #[error("snapshot {id} is damaged: {object} {why}")]
@@ -75,7 +75,7 @@ pub enum SnapshotError {
          give --blobs another place"
     )]
     InNewFolder { folder: String, media: String },
-    #[error("another restoration into {0} is under way")]
+    #[error("another restore into {0} is running")]
     Restoring(String),
     #[error("snapshot {0} is of an embedded deployment: give --into FOLDER")]
     NeedsFolder(String),

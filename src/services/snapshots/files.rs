@@ -142,7 +142,7 @@ impl SnapshotManifest {
     /// Reads an object into the new file `into`, decrypted.
     ///
     /// # Errors
-    /// As of [`Self::fetch`], [`SnapshotError::Undecryptable`], [`SnapshotError::Encrypted`] without
+    /// Those of [`Self::fetch`], [`SnapshotError::Undecryptable`], [`SnapshotError::Encrypted`] without
     /// identities.
     pub(super) async fn fetch_open(
         &self,

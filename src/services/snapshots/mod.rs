@@ -114,7 +114,7 @@ impl SnapshotService {
     /// Opens the same place, which has to be there, for pruning.
     ///
     /// # Errors
-    /// As of [`Self::open_existing`], and [`SnapshotError::Overlaps`].
+    /// Those of [`Self::open_existing`], and [`SnapshotError::Overlaps`].
     pub fn open_for_pruning(
         config: &Config,
         target: Option<&BlobsKind>,
@@ -126,7 +126,7 @@ impl SnapshotService {
     /// Opens the same place for reading; creates nothing.
     ///
     /// # Errors
-    /// As of [`Self::open`], or when there is no such folder.
+    /// Those of [`Self::open`], or when there is no such folder.
     pub fn open_existing(
         config: &Config,
         target: Option<&BlobsKind>,

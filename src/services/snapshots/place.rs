@@ -47,7 +47,7 @@ impl SnapshotPlace {
     /// Returns the snapshots there; opens the place if it is not open yet.
     ///
     /// # Errors
-    /// As of [`SnapshotService::open_for`], and [`SnapshotError::OtherTarget`]; the next call tries
+    /// Those of [`SnapshotService::open_for`], and [`SnapshotError::OtherTarget`]; the next call tries
     /// again.
     #[boxed]
     pub async fn service(&self) -> Result<SnapshotService, SnapshotError> {

@@ -21,7 +21,7 @@ impl SnapshotService {
     /// is room for it.
     ///
     /// # Errors
-    /// As of [`Self::check_room_to_copy`].
+    /// Those of [`Self::check_room_to_copy`].
     pub(super) async fn check_room_to_store(&self, bytes: u64) -> Result<(), SnapshotError> {
         if self.is_on_disk_of_data().await? { self.check_room(bytes).await } else { Ok(()) }
     }

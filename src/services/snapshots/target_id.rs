@@ -64,7 +64,7 @@ impl SnapshotService {
     /// one that the database has not used yet.
     ///
     /// # Errors
-    /// As of [`Self::open`]; [`SnapshotError::OtherTarget`] if the folder of one that it has used is
+    /// Those of [`Self::open`]; [`SnapshotError::OtherTarget`] if the folder of one that it has used is
     /// not there, or when the database fails.
     #[boxed]
     pub async fn open_for(

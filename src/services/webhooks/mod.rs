@@ -139,7 +139,7 @@ impl WebhookService {
     /// without. It keeps the restrictions of its creator's key, and adds those of the caller's.
     ///
     /// # Errors
-    /// As of [`Self::create`]; [`ServiceError::NotFound`] as of [`Self::one`],
+    /// Those of [`Self::create`]; [`ServiceError::NotFound`] as of [`Self::one`],
     /// [`ServiceError::Stale`] for another version.
     #[boxed]
     pub async fn change(
@@ -193,7 +193,7 @@ impl WebhookService {
     /// Deletes a webhook and its deliveries.
     ///
     /// # Errors
-    /// As of [`Self::one`].
+    /// Those of [`Self::one`].
     #[boxed]
     pub async fn remove(
         &self,

@@ -276,7 +276,7 @@ async fn settings_are_checked_all_at_once() {
         warning,
     ];
     assert_eq!(told, expected.join("\n"));
-    assert_eq!(said, "chatkeep: 2 problems hinder the start");
+    assert_eq!(said, "chatkeep: 2 problems prevent the service from starting");
     let (told, _) = in_folder_with(wrong, &["config", "check", "--json"], 1).await;
     let report: serde_json::Value = serde_json::from_str(&told).unwrap();
     assert_eq!(report["problems"], serde_json::json!(expected[..2]));
@@ -286,16 +286,16 @@ async fn settings_are_checked_all_at_once() {
         "[snapshot]\nevery_hours = 24\n[workers]\nbatch = 0\n[metrics]\nlisten = \"?\"\n";
     let (told, said) = in_folder_with(combined, &["config", "check"], 1).await;
     for named in
-        ["workers.batch is 0", "metrics.listen", "CHANNEL_SECRET is not set", "needs a place"]
+        ["workers.batch is 0", "metrics.listen", "CHANNEL_SECRET is not set", "needs a target"]
     {
         assert!(told.contains(named), "{named}: {told}");
     }
-    assert_eq!(said, "chatkeep: 4 problems hinder the start");
+    assert_eq!(said, "chatkeep: 4 problems prevent the service from starting");
     let doubted =
         "[snapshot]\nevery_hours = 24\ntarget = 7\n[line]\nchannel_secret_file = \"none\"\n";
     let (told, said) = in_folder_with(doubted, &["config", "check"], 1).await;
-    assert!(!told.contains("needs a place") && !told.contains("is not set"), "{told}");
-    assert_eq!(said, "chatkeep: 2 problems hinder the start");
+    assert!(!told.contains("needs a target") && !told.contains("is not set"), "{told}");
+    assert_eq!(said, "chatkeep: 2 problems prevent the service from starting");
     let unscheduled = "[snapshot]\ntarget = \"/srv/x\"\n[line]\nchannel_secret = \"hunter2\"\n";
     let (told, _) = in_folder_with(unscheduled, &["config", "check"], 0).await;
     assert!(told.contains("snapshot.target has no schedule"), "{told}");
@@ -305,7 +305,7 @@ async fn settings_are_checked_all_at_once() {
     // What each setting says is right, and together they start nothing.
     let (told, said) = in_folder_with("", &["config", "check"], 1).await;
     assert!(told.contains("CHATKEEP_LINE_CHANNEL_SECRET is not set"), "{told}");
-    assert_eq!(said, "chatkeep: 1 problem hinders the start");
+    assert_eq!(said, "chatkeep: 1 problem prevents the service from starting");
     let open = ["--listen", "0.0.0.0:8080", "config", "check"];
     let (told, _) = in_folder_with(right, &open, 1).await;
     assert!(told.contains("CHATKEEP_API_BASE_URL"), "{told}");

@@ -122,8 +122,11 @@ async fn messages_are_resources() {
         assert!(contents[0]["text"].as_str().unwrap().contains("lunch at the harbour"));
         for (none, told) in [
             ("m9", "No message "),
-            ("m2/file", "is of no message with a file"),
-            ("x/y", "is no URI of a message here: those are chatkeep://channel/{channel}/message/"),
+            ("m2/file", "is not that of a message with a file"),
+            (
+                "x/y",
+                "is not the URI of a message or file here: those are chatkeep://channel/{channel}/message/",
+            ),
         ] {
             let uri = message.replace("{channel}", CHANNEL).replace("{message}", none);
             let read = models.ask(revision, "resources/read", json!({"uri": uri})).await;
@@ -133,7 +136,7 @@ async fn messages_are_resources() {
         for none in [format!("chatkeep://channel/{CHANNEL}"), "file:///etc/passwd".to_owned()] {
             let read = models.ask(revision, "resources/read", json!({"uri": none})).await;
             let error = read.body["error"]["message"].as_str();
-            assert!(error.is_some_and(|why| why.contains("is no URI")), "{}", read.body);
+            assert!(error.is_some_and(|why| why.contains("is not the URI")), "{}", read.body);
         }
         let reference = json!({"type": "ref/resource", "uri": message});
         let complete = async |argument: Value, context: Value| {

@@ -274,7 +274,7 @@ async fn searches_of_all_channels_tell_the_gaps_of_each() {
         .collect();
     channels.sort_by_key(ToString::to_string);
     assert_eq!(channels, [json!("C2"), json!("C3")]);
-    assert!(answer.text().contains("Not stored of c"), "{}", answer.text());
+    assert!(answer.text().contains("Not stored in c"), "{}", answer.text());
     assert_eq!(search("2026-02-01").await.given()["gaps"], json!([]));
     // Many gaps are bounded, and what is left out is counted.
     let days = 86_400_000;

@@ -217,7 +217,8 @@ async fn resources_serve_whom_the_tools_serve() {
         // It is a text; who lacks the scope does not learn that.
         if messages != Gets::NotIn {
             let why = file.body["error"]["message"].as_str().unwrap();
-            let of_file = why.contains("is of no message with a file that this key may read");
+            let of_file =
+                why.contains("is not that of a message with a file that this key may read");
             assert!(!of_file || messages != Gets::Nothing, "{cell}");
             let of_nothing = why.starts_with("No message");
             assert!(of_nothing || of_file || why.contains("lacks read:media"), "{cell}");

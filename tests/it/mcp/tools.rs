@@ -181,7 +181,7 @@ async fn a_person_finds_themselves_and_is_told_what_is_no_filter() {
     let answer = models.call_as("ck_messages", "search_messages", asked).await;
     assert_eq!(texts(&answer.given()["hits"], "id"), ["q1"]);
     for (query, remedy) in [
-        ("in:Family quiz", "\"in:Family\" is no filter: give channelId."),
+        ("in:Family quiz", "\"in:Family\" is not a filter: give channelId."),
         ("since:2026-01-05 quiz", "write after:2026-01-31"),
         ("quiz OR training", "search for each of the words alone"),
         ("qui*", "a word is also found as the beginning"),

@@ -233,7 +233,7 @@ impl PermissionFixture {
                 let (user, role) = (TARGET.into(), Role::Guest);
                 self.store.members().set_role(&channel, &owner, &user, role, now()).await.unwrap();
             }
-            "remove_rule" => {
+            "delete_rule" => {
                 self.rule("qa_gone", false).await;
                 self.rule("qa_gone", true).await;
             }

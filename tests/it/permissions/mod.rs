@@ -33,8 +33,10 @@ const UNKNOWN: Refusal = Some((StatusCode::UNAUTHORIZED, "Invalid or missing API
 const LACKS_SCOPE: Refusal = Some((StatusCode::FORBIDDEN, "Insufficient permissions"));
 /// A picture may show anybody, questions are shown as they were asked, and a saved search or a draft
 /// rule would tell who has what it looks for.
-const UNMASKABLE: Refusal =
-    Some((StatusCode::FORBIDDEN, "A key that shows pseudonyms does not get this"));
+const UNMASKABLE: Refusal = Some((
+    StatusCode::FORBIDDEN,
+    "This is not available to a key that shows pseudonyms: use a key without them",
+));
 const DENIED: Refusal = Some((StatusCode::FORBIDDEN, "Permission denied"));
 
 /// Returns the expected response to that caller at that route; `own`: about themself.
@@ -103,7 +105,7 @@ impl PermissionFixture {
             _ => "exp_none".to_owned(),
         };
         let user = if own { caller.user.as_str() } else { TARGET };
-        let rule = if route.id == "remove_rule" { "qa_gone" } else { "qa_kept" };
+        let rule = if route.id == "delete_rule" { "qa_gone" } else { "qa_kept" };
         let path = route
             .path
             .replace("{channelId}", caller.channel)

@@ -36,11 +36,11 @@ pub(super) fn operation(id: &str) -> Option<Operation> {
         "set_member_role" => ("", json!({"role": "member"}), "/success"),
         "erase_member_data" => ("", Value::Null, "/erasedCount"),
         "get_assistant_config" => ("", Value::Null, "/assistant/qa"),
-        "change_assistant_config" => {
+        "update_assistant_config" => {
             ("", json!({"assistant": {"enabled": true}}), "/assistant/enabled")
         }
         "list_rules" => ("", Value::Null, "/items"),
-        "add_rule" | "replace_rule" => ("", rule(), "/items/0/answer"),
+        "create_rule" | "update_rule" => ("", rule(), "/items/0/answer"),
         "get_welcome" => ("", Value::Null, "/messages"),
         "set_welcome" => ("", json!({"message": "hi"}), "/messages/0/content"),
         "get_group_rules" | "get_message" => ("", Value::Null, "/content"),
@@ -48,7 +48,7 @@ pub(super) fn operation(id: &str) -> Option<Operation> {
         "try_assistant" => ("", json!({"text": "hello"}), "/source"),
         "list_unanswered" => ("?days=1", Value::Null, "/questions"),
         "backtest_rules" => ("", json!({"days": 1}), "/changes"),
-        "remove_rule"
+        "delete_rule"
         | "subscribe"
         | "unsubscribe"
         | "delete_key"
@@ -65,7 +65,7 @@ pub(super) fn operation(id: &str) -> Option<Operation> {
         "rotate_key" => ("", json!({}), "/key"),
         "list_saved_searches" => ("", Value::Null, "/savedSearches"),
         "get_saved_search" => ("", Value::Null, "/savedSearchId"),
-        "create_saved_search" | "replace_saved_search" => {
+        "create_saved_search" | "update_saved_search" => {
             ("", json!({"name": "n", "query": "hello"}), "/savedSearchId")
         }
         _ => return webhook_operation(id),
@@ -80,7 +80,7 @@ pub(super) fn webhook_operation(id: &str) -> Option<Operation> {
         "create_webhook" => ("", webhook(), "/secret"),
         "list_event_types" => ("", Value::Null, "/events/0/schema"),
         "get_webhook" => ("", Value::Null, "/webhookId"),
-        "replace_webhook" => ("", webhook(), "/webhookId"),
+        "update_webhook" => ("", webhook(), "/webhookId"),
         "delete_webhook" => ("", Value::Null, "/success"),
         "rotate_webhook_secret" => ("", json!({}), "/secret"),
         "test_webhook" | "get_delivery" | "redeliver" => ("", Value::Null, "/deliveryId"),

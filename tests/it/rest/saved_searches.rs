@@ -90,5 +90,5 @@ async fn a_user_has_at_most_a_hundred() {
         send(rest.post("/saved-searches", &body)).await.ok();
     }
     let refused = send(rest.post("/saved-searches", &body)).await.refused(409, "conflict");
-    assert_eq!(refused["error"], "A user can have at most 100 saved searches");
+    assert_eq!(refused["error"], "A user can have at most 100 saved searches: delete one first");
 }

@@ -58,7 +58,7 @@ async fn a_snapshot_whose_disk_is_unmounted_does_not_count_and_leaves_nothing_be
         fs::create_dir(&target).unwrap();
     })
     .await;
-    assert!(said.contains("is not whole, and does not count"), "{said}");
+    assert!(said.contains("is incomplete and does not count"), "{said}");
     assert_eq!(below(&target), [] as [PathBuf; 0]);
 
     // The disk is back; what is left there is no snapshot, either.
@@ -89,7 +89,7 @@ async fn a_disk_that_took_the_place_of_the_target_keeps_what_is_its_own() {
         fs::rename(&other, &target).unwrap();
     })
     .await;
-    assert!(said.contains("is not whole, and does not count"), "{said}");
+    assert!(said.contains("is incomplete and does not count"), "{said}");
     let kept = before.iter().map(|path| target.join(path.strip_prefix(&other).unwrap()));
     assert_eq!(below(&target), kept.collect::<Vec<_>>());
 }
@@ -109,7 +109,7 @@ async fn a_snapshot_whose_disk_was_away_for_a_while_does_not_count() {
         fs::remove_file(parts[0]).unwrap();
     })
     .await;
-    assert!(said.contains("is not whole, and does not count"), "{said}");
+    assert!(said.contains("is incomplete and does not count"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

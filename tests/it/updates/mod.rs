@@ -173,7 +173,12 @@ async fn data_is_copied_before_a_migration_changes_it() {
     let restore = ["snapshot", "restore", "latest", "--target", &place, "--into", &back];
     let (code, said) = run(&restore).await;
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("what was erased since is in it again: give --erased-in"), "{said}");
+    assert!(
+        said.contains(
+            "data erased since the snapshot is present again: restore once more with --erased-in"
+        ),
+        "{said}"
+    );
     assert!(!said.contains("differences were repaired"), "{said}");
     let store = Store::open(&Database::Sqlite, Path::new(&back), 1).await.unwrap();
     is_understood(&store, BEFORE_RENAMING).await;

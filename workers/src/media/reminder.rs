@@ -38,7 +38,7 @@ impl PeriodicJob for PendingMediaJob {
     async fn run(&self, _stop: &CancellationToken) -> Result<(), JobFailure> {
         match self.remind().await? {
             0 => {}
-            files => info!(files, "files are waited for since long; asked for again"),
+            files => info!(files, "requested files again that have been pending for a long time"),
         }
         Ok(())
     }

@@ -64,7 +64,7 @@ impl PeriodicJob for MissingNames {
     async fn run(&self, stop: &CancellationToken) -> Result<(), JobFailure> {
         match stop.run_until_cancelled(self.fetch()).await.transpose()? {
             None | Some((0, 0)) => {}
-            Some((people, chats)) => info!(people, chats, "names fetched that were missing"),
+            Some((people, chats)) => info!(people, chats, "fetched missing names"),
         }
         Ok(())
     }

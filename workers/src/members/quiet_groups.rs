@@ -100,8 +100,8 @@ impl PeriodicJob for QuietGroups {
             None | Some(0) => {}
             Some(groups) => info!(
                 groups,
-                "the bot is not in these groups any more, and no event told it: their coverage has a gap \
-                 from the last event on"
+                "the bot has left these groups, and no event said so: their coverage has a gap from the \
+                 last event on"
             ),
         }
         Ok(())

@@ -129,7 +129,7 @@ impl PeriodicJob for QuietMembers {
         match stop.run_until_cancelled(self.look()).await.transpose()? {
             None | Some(0) => {}
             Some(members) => {
-                info!(members, "these members have left their groups, and no event told it");
+                info!(members, "these members have left their groups, and no event said so");
             }
         }
         Ok(())

@@ -44,9 +44,13 @@ impl<B: Bodies> Notifier<B> {
         let body = match self.bodies.body(&draft.delivery).await {
             Ok(Some(body)) => body,
             Ok(None) => return Some(draft.dropped(DeliveryFailure::MessageGone)),
-            Err(error) => {
+            Err(error) if B::is_transient(&error) => {
                 log_failure!(warn, &error, "cannot render a webhook's body yet");
                 return None;
+            }
+            Err(error) => {
+                log_failure!(error, &error, "cannot render a webhook's body");
+                return Some(self.unrendered(draft));
             }
         };
         let (bytes, began) = (body.len(), Instant::now());
@@ -87,6 +91,23 @@ impl<B: Bodies> Notifier<B> {
         Ok(EndpointResponse { status, retry_after, excerpt })
     }
 
+    /// Counts an attempt for a body that cannot be rendered: a version of chatkeep that can may
+    /// come before the last one.
+    fn unrendered(&self, draft: Draft) -> Attempt {
+        let next = self.after_failure(&draft.delivery, None, self.clock.now());
+        draft.unsent(DeliveryFailure::NotRendered, next)
+    }
+
+    fn after_failure(
+        &self,
+        delivery: &LeasedDelivery,
+        retry_after: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Next {
+        let key = delivery.number.to_string();
+        after_failure(&self.settings.retries, delivery.attempts, &key, retry_after, now)
+    }
+
     fn judged(
         &self,
         draft: Draft,
@@ -104,11 +125,7 @@ impl<B: Bodies> Notifier<B> {
         let next = match (status, error) {
             (_, None) => Next::Delivered,
             (Some(StatusCode::GONE), _) => Next::Gone,
-            _ => {
-                let (retries, delivery) = (&self.settings.retries, &draft.delivery);
-                let key = delivery.number.to_string();
-                after_failure(retries, delivery.attempts, &key, retry_after, now)
-            }
+            _ => self.after_failure(&draft.delivery, retry_after, now),
         };
         let busy =
             matches!(status, Some(StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE));
@@ -128,6 +145,11 @@ impl<B: Bodies> Notifier<B> {
 
 impl Draft {
     fn dropped(self, why: DeliveryFailure) -> Attempt {
+        self.unsent(why, Next::Dropped)
+    }
+
+    /// Returns the attempt of a delivery for which nothing was sent.
+    fn unsent(self, why: DeliveryFailure, next: Next) -> Attempt {
         Attempt {
             delivery: self.delivery,
             at: self.at,
@@ -137,7 +159,7 @@ impl Draft {
             answer: None,
             request_bytes: None,
             not_until: None,
-            next: Next::Dropped,
+            next,
         }
     }
 }

@@ -53,6 +53,10 @@ pub trait Bodies: Send + Sync + 'static {
         &'a self,
         delivery: &'a LeasedDelivery,
     ) -> impl Future<Output = Result<Option<Vec<u8>>, Self::Error>> + Send + 'a;
+
+    /// Returns `true` if the same body can be rendered once the store is back: the delivery waits,
+    /// and no attempt is counted.
+    fn is_transient(error: &Self::Error) -> bool;
 }
 
 /// Settings of webhook deliveries.

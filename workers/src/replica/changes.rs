@@ -101,7 +101,7 @@ pub(super) fn or_erased(change: Result<IndexChange, UnreadableContent>) -> Index
             channel = %unreadable.channel,
             message = %unreadable.message,
             reason = %unreadable,
-            "a message cannot be found by searches"
+            "a message cannot be indexed, so searches do not find it"
         );
         erase(unreadable.channel, unreadable.message)
     })

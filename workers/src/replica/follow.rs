@@ -199,7 +199,7 @@ impl Replica {
     async fn record_loss(&self, position: &LogPosition) -> Result<(), ReplicaError> {
         let (lost, now) = (position.last, self.clock.now());
         let (from, to) = self.store.outbox().record_loss(lost, now).await?;
-        warn!(%from, %to, "the database has lost what was stored: see the coverage of channels");
+        warn!(%from, %to, "the database has lost events that were in the search index: see the coverage of channels");
         Ok(())
     }
 

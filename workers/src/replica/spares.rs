@@ -78,7 +78,7 @@ fn delete(folder: &Path) -> Result<(), ReplicaError> {
     let Some(_lock) = lock(folder)? else { return Ok(()) };
     if MessageIndex::delete(folder)? {
         let folder = folder.display();
-        info!(%folder, "a search index that no process has any more was deleted");
+        info!(%folder, "a search index that no process uses any more was deleted");
     }
     Ok(())
 }

@@ -168,8 +168,8 @@ impl Part {
             }
             let reason = match ended {
                 Ok(()) => {
-                    warn!(part = name, "a part ended though nobody stopped it");
-                    "it ended though nobody stopped it".to_owned()
+                    warn!(part = name, "a part ended unexpectedly");
+                    "it ended unexpectedly".to_owned()
                 }
                 Err(panicked) => panicked.to_string(),
             };

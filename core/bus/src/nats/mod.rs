@@ -71,8 +71,8 @@ struct Inner {
     closed: AtomicBool,
     /// Text of the owner that this process has claimed the streams for.
     owner: std::sync::Mutex<Option<String>>,
-    /// `true` while the streams are another database's.
-    foreign: AtomicBool,
+    /// Whose the streams are, while they are not this process's.
+    foreign: std::sync::Mutex<Option<&'static str>>,
     availability: Availability,
     refused: LastRefusal,
 }
@@ -176,7 +176,7 @@ impl NatsBus {
             specs: Mutex::default(),
             closed: AtomicBool::new(false),
             owner: std::sync::Mutex::default(),
-            foreign: AtomicBool::new(false),
+            foreign: std::sync::Mutex::default(),
             availability,
             refused: LastRefusal::default(),
         };
@@ -270,9 +270,7 @@ impl NatsBus {
     /// Checks that a connection stands; without one the client would queue the message and the
     /// caller would not know.
     fn check(&self) -> Result<(), BusError> {
-        if self.inner.foreign.load(Ordering::Acquire) {
-            return Err(BusError::Foreign("to another database"));
-        }
+        self.check_owner()?;
         self.check_connection()
     }
 

@@ -1,7 +1,6 @@
 //! Owner of the streams: the description of `EVENTS` names it, which every server has.
 
 use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
 
 use async_nats::jetstream::stream::Config;
 use tokio::time::timeout;
@@ -14,8 +13,8 @@ impl NatsBus {
     pub(crate) async fn claim(&self, owner: &BusOwner) -> Result<(), BusError> {
         let claimed = self.answered(self.claim_events(owner)).await;
         match &claimed {
-            Ok(()) => self.inner.foreign.store(false, Ordering::Release),
-            Err(BusError::Foreign(_)) => self.inner.foreign.store(true, Ordering::Release),
+            Ok(()) => self.set_foreign(None),
+            Err(BusError::Foreign(whose)) => self.set_foreign(Some(whose)),
             Err(_) => {}
         }
         claimed
@@ -24,8 +23,18 @@ impl NatsBus {
     /// Gives the streams to a database, whoever has them.
     pub(crate) async fn adopt(&self, owner: &BusOwner) -> Result<(), BusError> {
         self.answered(self.name_owner(owner)).await?;
-        self.inner.foreign.store(false, Ordering::Release);
+        self.set_foreign(None);
         Ok(())
+    }
+
+    /// Checks that no claim of this process was refused.
+    pub(super) fn check_owner(&self) -> Result<(), BusError> {
+        let foreign = *self.inner.foreign.lock().unwrap_or_else(PoisonError::into_inner);
+        foreign.map_or(Ok(()), |whose| Err(BusError::Foreign(whose)))
+    }
+
+    fn set_foreign(&self, whose: Option<&'static str>) {
+        *self.inner.foreign.lock().unwrap_or_else(PoisonError::into_inner) = whose;
     }
 
     async fn claim_events(&self, owner: &BusOwner) -> Result<(), BusError> {

@@ -74,7 +74,7 @@ line-why-token = it refuses the access token
 line-why-status = status { $status }
 line-why-unknown = no valid answer
 
-## Places where findings are mended
+## Places where findings are fixed
 
 line-place-token = LINE Developers console → Messaging API → Channel access token; then { $setting }, or where `chatkeep config show` says that it is set
 line-place-secret = LINE Developers console → Basic settings → Channel secret; then { $setting }, or where `chatkeep config show` says that it is set

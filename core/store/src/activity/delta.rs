@@ -135,7 +135,7 @@ impl ActivityDelta {
     }
 }
 
-/// Returns the begin of the span of that length in which a time lies, in milliseconds since 1970.
+/// Returns the start of the span of that length in which a time lies, in milliseconds since 1970.
 fn begin(at: Timestamp, length: i64) -> i64 {
     at.millis().div_euclid(length) * length
 }

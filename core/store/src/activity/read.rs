@@ -16,9 +16,9 @@ use crate::{ActivityStore, ReplySource, StoreError, parsed};
 /// Times of the first and the last counted message, to the quarter of an hour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActivityRange {
-    /// Begin of the quarter of an hour of the first message.
+    /// Start of the quarter of an hour of the first message.
     pub first: Timestamp,
-    /// Begin of the quarter of an hour of the last message.
+    /// Start of the quarter of an hour of the last message.
     pub last: Timestamp,
 }
 
@@ -171,7 +171,7 @@ impl ActivityStore<'_> {
 }
 
 impl ActivityQuery<'_> {
-    /// Returns the begin and the end of the period, in milliseconds since 1970.
+    /// Returns the start and the end of the period, in milliseconds since 1970.
     pub(super) fn ends(&self) -> (i64, i64) {
         let millis = |at: Option<&Timestamp>| at.map_or(0, |at| at.millis());
         (millis(self.bars.first()), millis(self.bars.last()))

@@ -39,7 +39,7 @@ macro_rules! counted {
         "channel_id = $1 AND sent_at IS NOT NULL AND unsent_at IS NULL AND NOT skipped"
     };
 }
-/// Builds the begin of the span of that length in which a message was sent.
+/// Builds the start of the span of that length in which a message was sent.
 macro_rules! begin {
     ($length:literal) => {
         concat!("sent_at - (sent_at % ", $length, " + ", $length, ") % ", $length)

@@ -16,8 +16,8 @@ use crate::{ActivityPerson, ActivityStore, MessageStore, StoreError};
 /// People by the number of their messages.
 #[derive(Clone, Debug)]
 pub struct PeopleCounts {
-    /// Begin of the time that is counted: that of the digest, or a later quarter of an hour, up to
-    /// the next begin of a day in UTC, where the part of a day before that has too many messages to
+    /// Start of the time that is counted: that of the digest, or a later quarter of an hour, up to
+    /// the next start of a day in UTC, where the part of a day before that has too many messages to
     /// be counted one by one.
     pub since: Timestamp,
     /// Number of people who wrote, the bot and an unknown person included.
@@ -47,7 +47,7 @@ struct PersonRow {
     picture_url: Option<String>,
 }
 
-/// Part of a day at the begin of a digest: its messages are added to the days from `first` on, or
+/// Part of a day at the start of a digest: its messages are added to the days from `first` on, or
 /// taken away from them.
 struct Edge {
     first: i64,
@@ -99,7 +99,7 @@ impl ActivityStore<'_> {
         Ok(PeopleCounts { since, total, people: rows.into_iter().map(person).collect() })
     }
 
-    /// Returns the shorter way from the begin of a digest to that of a day in UTC; where both have
+    /// Returns the shorter way from the start of a digest to that of a day in UTC; where both have
     /// more than `most` messages, the way from as early as the first has no more than that.
     async fn edge(&self, keys: &str, from: i64, most: i64) -> Result<Edge, StoreError> {
         let (day, next) = (from - from.rem_euclid(DAY), ceiling(from, DAY));
@@ -121,7 +121,7 @@ impl ActivityStore<'_> {
     }
 }
 
-/// Returns the earliest begin of a quarter of an hour from which at most `most` messages were sent
+/// Returns the earliest start of a quarter of an hour from which at most `most` messages were sent
 /// until `end`. The quarters are in order, the latest first.
 fn begin_within(quarters: &[(i64, i64)], end: i64, most: i64) -> i64 {
     let (mut begin, mut left) = (end, most);

@@ -38,7 +38,7 @@ struct TypeKey<'a> {
 }
 
 impl<'a> DigestScope<'a> {
-    /// Creates the scope of these channels from the begin of the quarter of an hour of that time, or
+    /// Creates the scope of these channels from the start of the quarter of an hour of that time, or
     /// from the first full quarter that is not before `earliest`.
     pub fn new(channels: &'a [ChannelId], from: Timestamp, earliest: Option<Timestamp>) -> Self {
         let earliest = earliest.map_or(i64::MIN, |at| ceiling(at.millis(), QUARTER));
@@ -56,7 +56,7 @@ impl<'a> DigestScope<'a> {
         self.channels.len()
     }
 
-    /// Returns the begin.
+    /// Returns the start.
     pub const fn from(&self) -> Timestamp {
         self.from
     }

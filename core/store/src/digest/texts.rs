@@ -31,7 +31,7 @@ pub struct NotedText {
 /// Texts of a digest that may have a link, a mention or a question.
 #[derive(Clone, Debug)]
 pub struct NotedTexts {
-    /// Begin of the time whose texts are all there: that of the digest, or later where a channel has
+    /// Start of the time whose texts are all there: that of the digest, or later where a channel has
     /// more of them.
     pub since: Timestamp,
     /// Texts, newest first.

@@ -161,8 +161,8 @@ impl MediaFault {
         match self {
             Self::NoMessage => "no such message",
             Self::NotMedia => "the message's type has no file",
-            Self::TakenBack => "the message was taken back",
-            Self::Nowhere => "where and since when is not said",
+            Self::TakenBack => "the message was retracted",
+            Self::Nowhere => "the record lacks its blob or its time of storing",
             Self::NotStored => "nothing is stored",
         }
     }

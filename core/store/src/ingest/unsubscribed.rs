@@ -1,4 +1,4 @@
-//! Begin of the gaps without any subscription.
+//! Start of the gaps without any subscription.
 //!
 //! A message is stored if somebody subscribes to its channel when it is handled: what nobody pays
 //! for any more does not grow. So one that was sent before the last subscription was cancelled, and

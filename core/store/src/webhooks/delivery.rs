@@ -64,6 +64,8 @@ pub enum DeliveryFailure {
     UnusableSecret,
     /// The owner may not read the subject any more.
     NotPermitted,
+    /// The body could not be rendered; nothing was sent.
+    NotRendered,
 }
 
 named! {
@@ -78,6 +80,7 @@ named! {
         ForbiddenAddress = "forbidden_address",
         UnusableSecret = "unusable_secret",
         NotPermitted = "not_permitted",
+        NotRendered = "not_rendered",
     }
 }
 

@@ -205,6 +205,8 @@ fn by_webhook(attempts: &[Attempt]) -> BTreeMap<AttemptedWebhook<'_>, AttemptRes
         match attempt.next {
             Next::Delivered => results.well = true,
             Next::Dropped => {}
+            // Nothing was sent, which says nothing of the endpoint.
+            _ if attempt.took_ms.is_none() => {}
             Next::Retry(_) | Next::Failed | Next::Gone => {
                 let first = results.failed_at.map_or(attempt.at, |at| at.min(attempt.at));
                 results.failed_at = Some(first);

@@ -58,7 +58,8 @@ struct DraftRule {
     /// Keywords that trigger the rule.
     #[schema(value_type = Vec<Keyword>, min_items = 1, max_items = 50)]
     keywords: Vec<String>,
-    /// Description for administrators; the tolerant modes also match against it.
+    /// Question that the rule answers, shown to administrators; the modes `fuzzy` and `semantic`
+    /// also match against it.
     #[serde(default)]
     #[schema(max_length = 500)]
     question: String,

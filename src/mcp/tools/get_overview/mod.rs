@@ -54,7 +54,7 @@ pub(crate) struct OverviewArguments {
 pub(crate) struct OverviewOutput {
     note: &'static str,
     time_zone: String,
-    /// Begin of the time; it ends now.
+    /// Start of the period, which ends now.
     from: String,
     /// Rows or texts are cut: too long.
     truncated: bool,

@@ -41,7 +41,7 @@ pub struct UnansweredQuestions {
 pub struct UnansweredQuestion {
     /// Text of one of the messages.
     pub text: String,
-    /// That message.
+    /// ID of the message with `text`.
     pub representative: MessageId,
     /// Number of messages in the group.
     pub count: usize,

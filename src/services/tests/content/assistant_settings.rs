@@ -148,7 +148,7 @@ async fn trigger_words_that_match_the_same_are_one_and_may_be_none() {
 }
 
 #[tokio::test]
-async fn a_reply_without_a_match_is_taken_away_by_null_alone() {
+async fn a_reply_without_a_match_is_taken_away_by_null_or_a_blank_text() {
     let group = Group::new().await;
     let (access, assistant) = (group.settings().await, &group.assistant);
     assistant.change_settings(&access, no_match("Pardon?".to_owned()), None).await.unwrap();
@@ -159,11 +159,15 @@ async fn a_reply_without_a_match_is_taken_away_by_null_alone() {
         tried.reply
     };
     assert_eq!(said().await.as_deref(), Some("Pardon?"));
-    // What nobody sees is not sent.
+    // What nobody sees is not sent, and is no reply.
     for unseen in ["", " \n", "\u{200b}\u{3164}"] {
-        assistant.change_settings(&access, no_match(unseen.to_owned()), None).await.unwrap();
-        assert_eq!(said().await, None, "{unseen:?}");
+        let again = no_match("Pardon?".to_owned());
+        assistant.change_settings(&access, again, None).await.unwrap();
+        let blank = no_match(unseen.to_owned());
+        let blank = assistant.change_settings(&access, blank, None).await.unwrap();
+        assert_eq!((blank.config.qa.no_match_reply, said().await), (None, None), "{unseen:?}");
     }
+    assistant.change_settings(&access, no_match("Pardon?".to_owned()), None).await.unwrap();
     let qa = QaChange { no_match_reply: Nullable::To(None), ..QaChange::default() };
     let none = AssistantChange { qa: Some(qa), ..AssistantChange::default() };
     let none = assistant.change_settings(&access, none, None).await.unwrap();

@@ -24,7 +24,7 @@ use crate::{Caller, ServiceError};
 
 type Reader = ChannelAccess<Member, ReadMessages>;
 
-/// Group with a message each six hours around the begin of a leap day in Taipei.
+/// Group with a message each six hours around the start of a leap day in Taipei.
 struct Requests {
     group: Group,
     exports: ExportService,

@@ -9,7 +9,8 @@ use chatkeep_core::role::Scope;
 use chatkeep_core::signing;
 use chatkeep_core::time::Clock as _;
 use chatkeep_emulator::{Action, Fault, Target};
-use chatkeep_store::{DeliveryFailure, DeliveryStatus, DisabledReason};
+use chatkeep_store::{DeliveryFailure, DeliveryStatus, DisabledReason, LeasedDelivery};
+use chatkeep_workers::notifier::Bodies;
 
 use super::super::bench::{skip, until};
 use super::super::sink::Reply;
@@ -49,6 +50,58 @@ async fn it_is_tried_as_planned_under_one_id_and_given_up() {
     let delivery = scene.only(&hook).await;
     assert_eq!((delivery.status, delivery.error), (DeliveryStatus::Delivered, None));
     assert_eq!(scene.sink.at("/down")[4].id(), delivery.event.id);
+}
+
+/// Renders nothing.
+struct Unrendered {
+    transient: bool,
+}
+
+/// Error of [`Unrendered`].
+#[derive(Debug, thiserror::Error)]
+#[error("there is no body")]
+struct NoBody {
+    transient: bool,
+}
+
+impl Bodies for Unrendered {
+    type Error = NoBody;
+
+    async fn body(&self, _: &LeasedDelivery) -> Result<Option<Vec<u8>>, NoBody> {
+        Err(NoBody { transient: self.transient })
+    }
+
+    fn is_transient(error: &NoBody) -> bool {
+        error.transient
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_rendered_is_given_up_and_says_nothing_of_the_endpoint() {
+    let scene = Scene::new().await;
+    let hook = scene.hook("/well").await;
+    scene.say(1).await;
+    let drain = async |transient| {
+        let notifier = scene.notifier_of(Unrendered { transient }, settings(), true);
+        notifier.drain().await.unwrap()
+    };
+    // The store is away: no attempt was made.
+    assert_eq!(drain(true).await, 1);
+    let delivery = scene.only(&hook).await;
+    let told = (delivery.status, delivery.attempts, delivery.error);
+    assert_eq!(told, (DeliveryStatus::Pending, 0, None));
+    for nth in 1..=4 {
+        let due = scene.only(&hook).await.due_at.unwrap();
+        scene.bench.clock.advance(due.since(scene.bench.clock.now()));
+        assert_eq!(drain(false).await, 1);
+        let delivery = scene.only(&hook).await;
+        let status = if nth < 4 { DeliveryStatus::Pending } else { DeliveryStatus::Failed };
+        let told = (delivery.status, delivery.attempts, delivery.error, delivery.took_ms);
+        assert_eq!(told, (status, nth, Some(DeliveryFailure::NotRendered), None));
+    }
+    let webhook = scene.webhook(&hook).await;
+    assert_eq!((webhook.enabled, webhook.failing_since), (true, None));
+    assert_eq!(scene.sink.at("/well").len(), 0);
 }
 
 #[tokio::test]

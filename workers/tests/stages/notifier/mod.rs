@@ -15,7 +15,7 @@ use chatkeep_store::{
     OutboxEventKind, Webhook, WebhookChange, WebhookChanged, WebhookDelivery, WebhookMaker,
 };
 use chatkeep_workers::RecentTraces;
-use chatkeep_workers::notifier::{Notifier, NotifierSettings};
+use chatkeep_workers::notifier::{Bodies, Notifier, NotifierSettings};
 
 use super::bench::{Bench, Group};
 use super::sink::Sink;
@@ -41,9 +41,18 @@ impl Scene {
     }
 
     fn notifier_to(&self, settings: NotifierSettings, allow_private: bool) -> Arc<Notifier<Plain>> {
+        self.notifier_of(Plain, settings, allow_private)
+    }
+
+    fn notifier_of<B: Bodies>(
+        &self,
+        bodies: B,
+        settings: NotifierSettings,
+        allow_private: bool,
+    ) -> Arc<Notifier<B>> {
         Arc::new(Notifier {
             store: self.bench.store.clone(),
-            bodies: Plain,
+            bodies,
             http: GuardedClient::new(allow_private).unwrap(),
             bots: self.bench.bots.clone(),
             clock: Arc::clone(&self.bench.clock) as SharedClock,
