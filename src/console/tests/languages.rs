@@ -126,6 +126,12 @@ impl WholeTexts {
         for raw in ["{$", "{ $", "\u{fffd}"] {
             assert!(!page.contains(raw), "{about} in {tag} has {raw}");
         }
+        // The punctuation of Chinese and Japanese is as wide as a letter: no space follows it.
+        let (_, body) = page.split_once("<body").unwrap();
+        for mark in ["。", "：", "！", "？", "，", "、"] {
+            let after = body.split(mark).skip(1).find(|after| after.starts_with(' '));
+            assert!(after.is_none(), "{about} in {tag}: a space after {mark}{}", after.unwrap());
+        }
         let ids: Vec<_> = attributes(page, "id").collect();
         let different: HashSet<_> = ids.iter().copied().collect();
         assert_eq!(different.len(), ids.len(), "{about}: an id twice: {ids:?}");
@@ -165,11 +171,25 @@ async fn filled() -> ConsoleBench {
     bench
 }
 
+/// Creates a webhook; returns the path of its page.
+async fn webhook(bench: &ConsoleBench) -> String {
+    const PATH: &str = "/console/account/webhooks";
+    let form =
+        [("url", "https://example.org/hook"), ("event", "message.received"), ("reach", "all")];
+    let made = bench.post(&format!("{PATH}/new"), "Uowner", &form).await;
+    assert_eq!(made.status, StatusCode::OK, "{}", made.body);
+    let list = bench.open(PATH, "Uowner").await.body;
+    let mut links = attributes(&list, "href").filter_map(|href| href.strip_prefix(PATH));
+    let page = links.find(|rest| rest.len() > 1 && *rest != "/new");
+    format!("{PATH}{}", page.expect("a webhook in the list"))
+}
+
 #[tokio::test]
 async fn every_page_is_whole_in_every_language() {
     let (bench, texts) = (filled().await, WholeTexts::read());
+    let webhook = webhook(&bench).await;
     for language in Language::ALL {
-        for path in PAGES {
+        for path in PAGES.into_iter().chain([webhook.as_str()]) {
             let page = bench.open_in(path, "Uowner", language).await;
             assert_eq!(page.status, StatusCode::OK, "{path}: {}", page.body);
             texts.check(&page, language, path);
