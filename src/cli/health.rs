@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use chatkeep_core::config::{Inspection, SettingValue};
+use chatkeep_core::config::{ConfigError, Inspection, SettingValue};
 use chatkeep_core::http::local_client;
 use chatkeep_transfer::out::say;
 
@@ -25,6 +25,11 @@ pub(super) struct HealthArgs {
 /// # Errors
 /// Returns an error if that setting is no address.
 pub(super) fn listen(inspection: &Inspection) -> anyhow::Result<SocketAddr> {
+    // It would be shown as its default, which another process may listen on.
+    let is_wrong = |problem: &&ConfigError| matches!(problem, ConfigError::Invalid { key, .. } if key == "listen");
+    if let Some(problem) = inspection.problems.iter().find(is_wrong) {
+        bail!("{problem}");
+    }
     let text = inspection.settings.iter().find_map(|setting| match &setting.value {
         SettingValue::Text(text) if setting.key == "listen" => Some(text),
         _ => None,

@@ -69,8 +69,8 @@ pub(super) async fn open<S: HasScope>(
 /// Opens the channel of that id, for a caller who has the scope `S`.
 ///
 /// # Errors
-/// Those of [`open`]; [`ServiceError::PermissionDenied`] for a channel that does not exist or that the
-/// caller may not see.
+/// Those of [`open`]; [`ServiceError::PermissionDenied`] for a channel that does not exist or that
+/// the caller may not see.
 pub(super) async fn open_id<S: HasScope>(
     services: &Services,
     caller: Caller,

@@ -62,8 +62,8 @@ fn other_channel(argument: &'static str) -> ToolError {
 /// that has a message of this id.
 ///
 /// # Errors
-/// Those of [`read`]; also without the scope `S`, and for a message that does not exist or that the caller
-/// may not read: which of both is not told.
+/// Those of [`read`]; also without the scope `S`, and for a message that does not exist or that the
+/// caller may not read: which of both is not told.
 pub(super) async fn open<S: HasScope>(
     services: &Services,
     caller: Caller,

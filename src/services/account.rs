@@ -201,7 +201,8 @@ impl AccountService {
     /// Enables or disables the notices about quota usage.
     ///
     /// # Errors
-    /// Those of [`Self::user`]; [`ServiceError::PermissionDenied`] with a key that is bound to channels.
+    /// Those of [`Self::user`]; [`ServiceError::PermissionDenied`] with a key that is bound to
+    /// channels.
     #[boxed]
     pub async fn set_notices(
         &self,

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 /// Period in which a claim is renewed.
 const PERIOD: Duration = Duration::from_secs(3);
-/// Maximum number of renewals during a step: one that takes longer than two minutes hangs, and another
-/// worker may have its job.
+/// Maximum number of renewals during a step: one that takes longer than two minutes hangs, and
+/// another worker may have its job.
 const MOST: u32 = 40;
 
 /// Runs a step of a job, and renews the job's claim meanwhile.

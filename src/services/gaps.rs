@@ -33,8 +33,8 @@ pub struct ChannelGaps {
     /// Channels of whose messages in the time some were removed, and the time before which these were
     /// sent.
     pub removed: Vec<(ChannelId, Timestamp)>,
-    /// Channels whose backup began later than the start of the time, and the time before which nothing
-    /// of them is stored: when it did, or when their oldest imported message was sent.
+    /// Channels whose backup began later than the start of the time, and the time before which
+    /// nothing of them is stored: when it did, or when their oldest imported message was sent.
     pub begun: Vec<(ChannelId, Timestamp)>,
     /// Channels whose backup began later than the start of the time, and when it did, with imported
     /// messages before that: nothing else is stored of that time.

@@ -241,8 +241,8 @@ impl MyDataService {
     /// that has some.
     ///
     /// # Errors
-    /// Those of [`Self::set_opted_in_everywhere`]; the first error when the erasure cannot begin in some
-    /// channels, after it began in all the others.
+    /// Those of [`Self::set_opted_in_everywhere`]; the first error when the erasure cannot begin in
+    /// some channels, after it began in all the others.
     #[boxed]
     pub async fn erase_everywhere(
         &self,

@@ -38,7 +38,7 @@ const HEADERS: [(&str, Type, &str, &str); 15] = [
         "X-Deprecated",
         Type::String,
         "",
-        "Date on which the deprecated route or field that was used is removed; absent otherwise",
+        "Deprecated route or field that was used, and the date of its removal; absent otherwise",
     ),
     ("X-Request-Id", Type::String, "^.{1,128}$", "ID of the request, as in the service's log"),
     ("X-RateLimit-Limit", Type::Integer, "", "Maximum number of requests in a burst"),

@@ -199,8 +199,8 @@ impl AccessService {
     /// Checks that the caller's credential has the scope `S` and may see the channel.
     ///
     /// # Errors
-    /// Those of [`Self::scoped`]; [`ServiceError::PermissionDenied`] for a channel that the credential
-    /// is not valid for.
+    /// Those of [`Self::scoped`]; [`ServiceError::PermissionDenied`] for a channel that the
+    /// credential is not valid for.
     pub async fn reaches<S: HasScope>(
         &self,
         caller: Caller,

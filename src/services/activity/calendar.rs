@@ -100,7 +100,8 @@ pub(super) fn day(zone: Tz, at: Timestamp) -> NaiveDate {
     local_time(zone, at).date_naive()
 }
 
-/// Returns the start of a day, to the quarter of an hour: no zone has had another offset since 1972.
+/// Returns the start of a day, to the quarter of an hour: no zone has had another offset since
+/// 1972.
 pub(super) fn midnight(zone: Tz, day: NaiveDate) -> Option<Timestamp> {
     let at = first(zone, day.and_time(NaiveTime::MIN))?.millis();
     Some(Timestamp::from_millis(at.div_euclid(QUARTER) * QUARTER))

@@ -237,8 +237,8 @@ impl MessageSearch {
     /// Searches `only` that channel, or all that the caller may read.
     ///
     /// # Errors
-    /// Those of [`Self::in_channel`]; [`ServiceError::PermissionDenied`] when the caller may not read
-    /// that channel.
+    /// Those of [`Self::in_channel`]; [`ServiceError::PermissionDenied`] when the caller may not
+    /// read that channel.
     #[boxed]
     pub async fn everywhere(
         &self,

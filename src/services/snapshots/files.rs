@@ -142,8 +142,8 @@ impl SnapshotManifest {
     /// Reads an object into the new file `into`, decrypted.
     ///
     /// # Errors
-    /// Those of [`Self::fetch`], [`SnapshotError::Undecryptable`], [`SnapshotError::Encrypted`] without
-    /// identities.
+    /// Those of [`Self::fetch`], [`SnapshotError::Undecryptable`], [`SnapshotError::Encrypted`]
+    /// without identities.
     pub(super) async fn fetch_open(
         &self,
         archive: &Archive,

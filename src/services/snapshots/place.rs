@@ -47,8 +47,8 @@ impl SnapshotPlace {
     /// Returns the snapshots there; opens the place if it is not open yet.
     ///
     /// # Errors
-    /// Those of [`SnapshotService::open_for`], and [`SnapshotError::OtherTarget`]; the next call tries
-    /// again.
+    /// Those of [`SnapshotService::open_for`], and [`SnapshotError::OtherTarget`]; the next call
+    /// tries again.
     #[boxed]
     pub async fn service(&self) -> Result<SnapshotService, SnapshotError> {
         let service = match self.0.service.get() {

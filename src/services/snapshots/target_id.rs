@@ -64,8 +64,8 @@ impl SnapshotService {
     /// one that the database has not used yet.
     ///
     /// # Errors
-    /// Those of [`Self::open`]; [`SnapshotError::OtherTarget`] if the folder of one that it has used is
-    /// not there, or when the database fails.
+    /// Those of [`Self::open`]; [`SnapshotError::OtherTarget`] if the folder of one that it has
+    /// used is not there, or when the database fails.
     #[boxed]
     pub async fn open_for(
         store: &Store,

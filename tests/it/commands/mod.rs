@@ -126,6 +126,9 @@ async fn health_is_an_exit_code() {
     std::fs::write(&edited, "[worker]\nbatch = \"many\"\n").unwrap();
     let args = ["--config", &edited.display().to_string(), "health"];
     assert_eq!(stack.ground.command(&stack.line, &args).await, "ok");
+    let elsewhere = stack.ground.program(&stack.line, &["health"]);
+    let said = ends(elsewhere.env("CHATKEEP_LISTEN", "nonsense").start(), 1).await;
+    assert!(said.contains("listen is \"nonsense\"; allowed: "), "{said}");
     assert!(stack.process.terminate().await.success());
     for args in [&["health"][..], &["health", "--ready"]] {
         let said = ends(stack.ground.program(&stack.line, args).start(), 1).await;

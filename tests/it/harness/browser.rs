@@ -108,8 +108,8 @@ impl Browser {
         self.pages.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Waits until another page than the marked one is loaded: on a busy machine the driver sometimes
-    /// goes on before.
+    /// Waits until another page than the marked one is loaded: on a busy machine the driver
+    /// sometimes goes on before.
     async fn arrives(&self, mark: u32, what: &str) {
         let script = format!("return window.left !== {mark} && document.readyState === 'complete'");
         until(&format!("the page after {what}"), DEADLINE, async || {

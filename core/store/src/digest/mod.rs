@@ -38,8 +38,8 @@ struct TypeKey<'a> {
 }
 
 impl<'a> DigestScope<'a> {
-    /// Creates the scope of these channels from the start of the quarter of an hour of that time, or
-    /// from the first full quarter that is not before `earliest`.
+    /// Creates the scope of these channels from the start of the quarter of an hour of that time,
+    /// or from the first full quarter that is not before `earliest`.
     pub fn new(channels: &'a [ChannelId], from: Timestamp, earliest: Option<Timestamp>) -> Self {
         let earliest = earliest.map_or(i64::MIN, |at| ceiling(at.millis(), QUARTER));
         let from = from.millis().div_euclid(QUARTER) * QUARTER;

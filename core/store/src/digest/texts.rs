@@ -31,8 +31,8 @@ pub struct NotedText {
 /// Texts of a digest that may have a link, a mention or a question.
 #[derive(Clone, Debug)]
 pub struct NotedTexts {
-    /// Start of the time whose texts are all there: that of the digest, or later where a channel has
-    /// more of them.
+    /// Start of the time whose texts are all there: that of the digest, or later where a channel
+    /// has more of them.
     pub since: Timestamp,
     /// Texts, newest first.
     pub texts: Vec<NotedText>,
