@@ -1,16 +1,14 @@
 //! `/openapi.json` and the page `/docs` to browse it; everything the page needs is in the binary.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::Path;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
-use chatkeep_http::HttpError;
+use chatkeep_http::{HttpError, Packed};
 use tracing::error;
-use utoipa_swagger_ui::Config;
 
 /// The page's own scripts and styles, nothing from elsewhere.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
@@ -25,23 +23,33 @@ const PAGE: &str = include_str!("docs.html");
 static DOCUMENT: LazyLock<Result<Bytes, serde_json::Error>> =
     LazyLock::new(|| crate::openapi().to_json().map(Bytes::from));
 
+/// Styles and script of Swagger UI, compressed (`build.rs`).
+const STYLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui.css.gz"));
+const BUNDLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/swagger-ui-bundle.js.gz"));
+
+/// Starts Swagger UI with the document.
+const START: &str = include_str!("docs.js");
+
+/// Media type of scripts.
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
 /// Returns the documentation's routes.
 pub(super) fn router() -> Router {
-    let config = Config::from("/openapi.json")
-        .try_it_out_enabled(true)
-        // Stored in the browser only, so never part of an address or visible to another origin.
-        .persist_authorization(true)
-        // The validator would send the document to an external server.
-        .validator_url("none")
-        .use_base_layout();
-    let config = Arc::new(config);
     Router::new()
         .route("/openapi.json", get(|| async { document() }))
         .route("/docs", get(|| async { Redirect::permanent("/docs/") }))
         .route("/docs/", get(|| async { page() }))
+        .route("/docs/index.html", get(|| async { page() }))
+        .route("/docs/docs.js", get(|| async { content(SCRIPT, START) }))
         .route(
-            "/docs/{*file}",
-            get(move |Path(path): Path<String>| async move { file(&path, config) }),
+            "/docs/swagger-ui.css",
+            get(|headers: HeaderMap| async move {
+                content("text/css; charset=utf-8", Packed { gzip: STYLES, headers })
+            }),
+        )
+        .route(
+            "/docs/swagger-ui-bundle.js",
+            get(|headers: HeaderMap| async move { content(SCRIPT, Packed { gzip: BUNDLE, headers }) }),
         )
 }
 
@@ -63,26 +71,10 @@ fn page() -> Response {
 }
 
 /// Serves a part of the page.
-fn content(kind: &str, body: impl IntoResponse) -> Response {
-    let kind = HeaderValue::from_str(kind);
-    let kind = kind.unwrap_or(HeaderValue::from_static("application/octet-stream"));
-    let headers = [
-        (header::CONTENT_TYPE, kind),
-        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
-    ];
-    (StatusCode::OK, headers, body).into_response()
-}
-
-fn file(path: &str, config: Arc<Config<'static>>) -> Response {
-    if path == "index.html" {
-        return page();
-    }
-    match utoipa_swagger_ui::serve(path, config) {
-        Ok(Some(file)) => content(&file.content_type, file.bytes.into_owned()),
-        Ok(None) => HttpError::NotFound.into_response(),
-        Err(cause) => {
-            error!(cause, "rendering the API documentation failed");
-            HttpError::Internal.into_response()
-        }
-    }
+fn content(kind: &'static str, body: impl IntoResponse) -> Response {
+    let mut response = body.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    response
 }

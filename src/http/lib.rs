@@ -19,6 +19,7 @@ mod identify;
 mod large;
 mod layers;
 mod measure;
+mod packed;
 mod pseudonymous;
 mod public_url;
 mod range;
@@ -43,6 +44,7 @@ pub use extract::{Body, OptionalBody, Path, Query, is_json};
 pub use identify::{Identification, bearer, caller, identify, session};
 pub use large::{LARGE, LargeResponses, Turn, apart};
 pub use layers::served;
+pub use packed::Packed;
 pub use pseudonymous::MaskedBytes;
 pub use public_url::PublicUrl;
 pub use range::{

@@ -3,7 +3,7 @@
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use chatkeep_core::{panics, random};
@@ -19,8 +19,8 @@ use super::error_body::{ErrorBody, ErrorView};
 use super::error_code::ErrorCode;
 use super::measure::Measurement;
 
-const REQUEST_ID: &str = "x-request-id";
-const VERSION: &str = "x-api-version";
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+static VERSION: HeaderName = HeaderName::from_static("x-api-version");
 /// A caller's request id is echoed up to this length.
 const MAX_ID: usize = 128;
 /// Length of a new request id in letters.
@@ -30,16 +30,21 @@ const MAX_PATH: usize = 256;
 
 /// Referrer policy of pages. Of one that hides more, browsers send the forms with `Origin: null`,
 /// which are refused.
-const PAGE_REFERRER: (&str, &str) = ("referrer-policy", "same-origin");
+static PAGE_REFERRER: (HeaderName, HeaderValue) = constant("referrer-policy", "same-origin");
 
 /// Security headers of responses that do not have them.
-const SAFETY: [(&str, &str); 5] = [
-    ("x-content-type-options", "nosniff"),
-    ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
-    ("referrer-policy", "no-referrer"),
-    ("cross-origin-resource-policy", "same-origin"),
-    ("cache-control", "private, no-cache"),
+static SAFETY: [(HeaderName, HeaderValue); 5] = [
+    constant("x-content-type-options", "nosniff"),
+    constant("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
+    constant("referrer-policy", "no-referrer"),
+    constant("cross-origin-resource-policy", "same-origin"),
+    constant("cache-control", "private, no-cache"),
 ];
+
+/// Returns a header that every response may share: names are not parsed for each of them.
+const fn constant(name: &'static str, value: &'static str) -> (HeaderName, HeaderValue) {
+    (HeaderName::from_static(name), HeaderValue::from_static(value))
+}
 
 /// The body of an error with the members that it alone has.
 #[derive(Serialize)]
@@ -92,13 +97,13 @@ async fn finish(mut request: Request, next: Next) -> Response {
     let headers = response.headers_mut();
     // At once: the map would grow three times.
     headers.reserve(SAFETY.len() + 2);
-    headers.insert(VERSION, HeaderValue::from_static("v1"));
+    headers.insert(VERSION.clone(), HeaderValue::from_static("v1"));
     if let Ok(id) = HeaderValue::from_str(&id) {
-        headers.insert(REQUEST_ID, id);
+        headers.insert(REQUEST_ID.clone(), id);
     }
-    let of_pages = is_page(headers).then_some(PAGE_REFERRER);
-    for (name, value) in of_pages.into_iter().chain(SAFETY) {
-        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    let of_pages = is_page(headers).then_some(&PAGE_REFERRER);
+    for (name, value) in of_pages.into_iter().chain(&SAFETY) {
+        headers.entry(name).or_insert_with(|| value.clone());
     }
     weaken_compressed_tag(headers);
     measurement.end(response.status());
@@ -129,7 +134,7 @@ pub(super) async fn catch_panics(request: Request, next: Next) -> Response {
 /// Returns the caller's request ID if it is short and a single word, otherwise a new one: lines of
 /// the log have it as it is, and a blank or a quotation mark would begin another field there.
 fn request_id(headers: &HeaderMap) -> String {
-    let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
+    let given = headers.get(&REQUEST_ID).and_then(|value| value.to_str().ok());
     match given {
         Some(id) if is_request_id(id) => id.to_owned(),
         _ => random::text(ID),

@@ -1,7 +1,7 @@
 //! Bots whose webhooks are accepted.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use chatkeep_core::health::Health;
@@ -16,12 +16,34 @@ pub struct IngressBots(BTreeMap<&'static str, BTreeMap<String, IngressBot>>);
 
 /// Interval of checking again a destination that was right: access tokens are replaced without a restart.
 const CHECK_AGAIN: Duration = Duration::from_mins(5);
+/// Interval of checking again one that was wrong, or could not be checked: while the platform is
+/// unavailable, webhooks may come by the thousand.
+const RETRY: Duration = Duration::from_secs(1);
 
-/// Destination that was the bot's own.
-#[derive(Clone, Debug)]
-struct Checked {
-    destination: UserId,
-    at: Instant,
+/// Destination that is being checked or was, and the time from which on it is checked again.
+#[derive(Debug, Default)]
+struct LastCheck(Option<(UserId, Instant)>);
+
+impl LastCheck {
+    /// Returns whether a destination is to be checked at `now`, and notes that it is.
+    fn begin(&mut self, destination: &UserId, now: Instant) -> bool {
+        let is_due = match &self.0 {
+            Some((known, again)) => known != destination || now >= *again,
+            None => true,
+        };
+        if is_due {
+            self.0 = Some((destination.clone(), now + CHECK_AGAIN));
+        }
+        is_due
+    }
+
+    /// Notes that a destination was wrong, or could not be checked, unless another one came
+    /// meanwhile.
+    fn retry(&mut self, destination: &UserId, now: Instant) {
+        if let Some((_, again)) = self.0.as_mut().filter(|(known, _)| known == destination) {
+            *again = now + RETRY;
+        }
+    }
 }
 
 /// A bot as the ingress knows it.
@@ -32,8 +54,8 @@ pub struct IngressBot {
     webhooks: SharedWebhooks,
     /// Directory with the bot's own id; `None` in a process without its access token.
     directory: Option<Directory>,
-    /// Destination that was checked last, and found to be the bot's own.
-    checked: Arc<Mutex<Option<Checked>>>,
+    /// Destination that was checked last.
+    checked: Arc<Mutex<LastCheck>>,
     /// Health of the process, which tells of webhooks for another bot.
     health: Health,
 }
@@ -97,20 +119,14 @@ impl IngressBot {
 
     /// Raises a problem when a correctly signed webhook names another bot than the owner of the access
     /// token: secret and token were mixed up then, and no reply will be accepted. Runs in the
-    /// background, for each webhook until the destination is right, and every [`CHECK_AGAIN`] then.
+    /// background, every [`RETRY`] until the destination is right, and every [`CHECK_AGAIN`] then.
     pub(super) fn check(&self, destination: Option<UserId>) {
         let (Some(destination), Some(directory)) = (destination, &self.directory) else {
             return;
         };
-        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_known = checked.as_ref().is_some_and(|checked| {
-            checked.destination == destination && checked.at.elapsed() < CHECK_AGAIN
-        });
-        if is_known {
+        if !self.last_check().begin(&destination, Instant::now()) {
             return;
         }
-        *checked = Some(Checked { destination: destination.clone(), at: Instant::now() });
-        drop(checked);
         let (directory, bot) = (directory.clone(), self.clone());
         panics::spawn("bot_check", async move {
             let part = format!("bot_identity:{}", bot.name);
@@ -126,18 +142,42 @@ impl IngressBot {
                          {own}; do its secret and access token belong together?"
                     );
                     bot.health.raise(&part, reason);
-                    bot.forget_check();
+                    bot.last_check().retry(&destination, Instant::now());
                 }
                 Err(error) => {
                     debug!(bot = bot.name, code = error.code(), "cannot look up the bot's own ID");
-                    bot.forget_check();
+                    bot.last_check().retry(&destination, Instant::now());
                 }
             }
         });
     }
 
-    /// Has the next webhook be checked again.
-    fn forget_check(&self) {
-        *self.checked.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    fn last_check(&self) -> MutexGuard<'_, LastCheck> {
+        self.checked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_destination_that_was_not_right_is_checked_once_a_second() {
+        let (own, other) = (UserId::from("Uown"), UserId::from("Uother"));
+        let (mut last, start) = (LastCheck::default(), Instant::now());
+        assert!(last.begin(&own, start));
+        assert!(!last.begin(&own, start), "it is being checked");
+        last.retry(&own, start);
+        assert!(!last.begin(&own, start + RETRY / 2));
+        assert!(last.begin(&own, start + RETRY));
+        // It was right.
+        assert!(!last.begin(&own, start + RETRY * 2));
+        assert!(last.begin(&own, start + RETRY + CHECK_AGAIN));
+        assert!(last.begin(&other, start + RETRY + CHECK_AGAIN), "another one is checked at once");
+        last.retry(&own, start);
+        assert!(
+            !last.begin(&other, start + RETRY + CHECK_AGAIN * 9 / 10),
+            "that was not asked about"
+        );
     }
 }

@@ -26,7 +26,7 @@ use std::time::Instant;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, FromRequest as _, Path, Request, State};
-use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
 use chatkeep_bus::{Bus, BusError, Outgoing};
@@ -110,12 +110,12 @@ async fn receive(
 }
 
 impl Ingress {
-    async fn answer(&self, bot: &IngressBot, request: Request) -> WebhookResponse {
+    async fn answer(&self, bot: &IngressBot, mut request: Request) -> WebhookResponse {
         let address = Address::of(request.extensions(), request.headers(), self.proxies);
         if !bot.webhooks().may_be_signed(request.headers()) {
             return self.reject(bot, address);
         }
-        let headers = selected(request.headers(), bot.webhooks().headers());
+        let headers = std::mem::take(request.headers_mut());
         match Bytes::from_request(request, &()).await {
             Ok(body) if body.len() > bot.webhooks().max_body() => WebhookResponse::TooLarge,
             Ok(body) => match self.read(bot, body, headers).await {
@@ -155,14 +155,13 @@ impl Ingress {
 
     /// Verifies and parses a body. Usual ones are small; large ones do not delay those.
     async fn read(&self, bot: &IngressBot, body: Bytes, headers: HeaderMap) -> Read {
-        let (bot, now) = (bot.clone(), self.clock.now());
-        let is_light = body.len() <= LIGHT;
-        let read = move || read(&bot, body, &headers, now);
-        if is_light {
-            return read();
+        let now = self.clock.now();
+        if body.len() <= LIGHT {
+            return read(bot, body, &headers, now);
         }
+        let bot = bot.clone();
         // Boxed like what else is rare: the future of a request is moved some times.
-        Box::pin(WEBHOOKS.run(read)).await
+        Box::pin(WEBHOOKS.run(move || read(&bot, body, &headers, now))).await
     }
 
     /// Publishes the events of a webhook that the platform signed.
@@ -257,13 +256,4 @@ fn read(bot: &IngressBot, body: Bytes, headers: &HeaderMap, now: Timestamp) -> R
     let InboundEvents { envelopes, destination } = webhook;
     let messages = envelopes.iter().map(Outgoing::event).collect();
     Read::Webhook { envelopes, messages, destination }
-}
-
-/// Returns the headers of these names.
-fn selected(headers: &HeaderMap, names: &[&'static str]) -> HeaderMap {
-    let of = |&name: &&'static str| {
-        let values = headers.get_all(name).into_iter();
-        values.map(move |value| (HeaderName::from_static(name), value.clone()))
-    };
-    names.iter().flat_map(of).collect()
 }

@@ -1,10 +1,11 @@
 //! Responses to webhooks.
 
-use axum::Json;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_http::{ErrorCode, HttpError};
-use serde_json::json;
+
+/// Number of headers for which there is room: those that all responses have are added to them.
+const HEADERS: usize = 12;
 
 /// Response to a webhook.
 #[derive(Clone, Debug)]
@@ -46,10 +47,19 @@ impl WebhookResponse {
     }
 }
 
+/// Returns the response to an accepted webhook, whose headers are allocated once.
+fn accepted() -> Response {
+    let mut response = "{}".into_response();
+    let mut headers = HeaderMap::with_capacity(HEADERS);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    *response.headers_mut() = headers;
+    response
+}
+
 impl IntoResponse for WebhookResponse {
     fn into_response(self) -> Response {
         let (status, code, error) = match self {
-            Self::Accepted => return Json(json!({})).into_response(),
+            Self::Accepted => return accepted(),
             Self::Limited(seconds) => {
                 return HttpError::RateLimited { retry_after: seconds.into() }.into_response();
             }

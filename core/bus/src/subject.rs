@@ -8,6 +8,9 @@ use chatkeep_core::id::{ChannelId, shard_of};
 
 use super::{BusError, Outgoing, Stream};
 
+/// Usual size of an envelope beside the platform's own event, in bytes.
+const ROOM: usize = 256;
+
 impl Outgoing {
     /// Builds the message that carries a platform event.
     ///
@@ -17,8 +20,9 @@ impl Outgoing {
         let key = envelope.channel.as_ref().map_or(envelope.id.as_str(), ChannelId::as_str);
         let (stream, platform) = (Stream::Events.prefix(), envelope.platform.name());
         let subject = format!("{stream}.{platform}.{}", shard_of(key));
-        let payload = serde_json::to_vec(envelope)?.into();
-        Ok(Self { subject, id: envelope.bus_id(), payload, trace: None })
+        let mut payload = Vec::with_capacity(envelope.raw.get().len() + ROOM);
+        serde_json::to_writer(&mut payload, envelope)?;
+        Ok(Self { subject, id: envelope.bus_id(), payload: payload.into(), trace: None })
     }
 }
 

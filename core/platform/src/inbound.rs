@@ -25,9 +25,6 @@ pub trait InboundWebhooks: fmt::Debug + Send + Sync {
     /// Returns the platform's name in sentences.
     fn label(&self) -> &'static str;
 
-    /// Returns the names of the headers that [`InboundWebhooks::verify`] reads, in lower case.
-    fn headers(&self) -> &'static [&'static str];
-
     /// Returns the maximum size of a body in bytes, within the limit of the ingress itself.
     fn max_body(&self) -> usize {
         usize::MAX

@@ -1,15 +1,17 @@
 //! Compression: what is worth it, and that nothing is lost by it.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::http::{Request, Response, header};
+use axum::http::{HeaderMap, Request, Response, header};
 use axum::routing::get;
+use flate2::Compression;
 use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 
 use super::{answered, text};
-use crate::{LARGE, LargeResponses, served};
+use crate::{LARGE, LargeResponses, Packed, served};
 
 /// Returns a surface that answers a body of that type and size.
 fn surface(kind: &'static str, bytes: usize) -> Router {
@@ -73,6 +75,26 @@ async fn a_caller_gets_gzip_or_nothing() {
         let answer = asked(&router, accept).await;
         let expected = if is_packed { "gzip" } else { "" };
         assert_eq!(text(answer.headers(), "content-encoding"), expected, "{accept:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_packed_already_is_sent_as_it_is_or_unpacked() {
+    let plain = "ab日".repeat(200_000).into_bytes();
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(&plain).unwrap();
+    let gzip: &'static [u8] = encoder.finish().unwrap().leak();
+    let handler = move |headers: HeaderMap| async move { Packed { gzip, headers } };
+    let router = Router::new().route("/", get(handler));
+    let router = served(router, LargeResponses::default(), &[]);
+    let packed = asked(&router, &["br, gzip"]).await;
+    assert_eq!(text(packed.headers(), "content-encoding"), "gzip");
+    assert_eq!(packed.body(), gzip);
+    let unpacked = asked(&router, &["br"]).await;
+    assert_eq!(text(unpacked.headers(), "content-encoding"), "");
+    assert_eq!(*unpacked.body(), plain);
+    for answer in [packed, unpacked] {
+        assert_eq!(text(answer.headers(), "vary"), "accept-encoding");
     }
 }
 

@@ -152,9 +152,9 @@ pub(super) const CRATE_LIBRARIES: &[CrateLibrary] = &[
         why: "the OpenAPI document describes DTOs: the domain, its ports and the stages know none",
     },
     CrateLibrary {
-        libraries: &["utoipa-swagger-ui"],
+        libraries: &["utoipa-swagger-ui-vendored"],
         users: &["chatkeep-api"],
-        why: "the OpenAPI document is written by the API",
+        why: "the page of the OpenAPI document is part of the API",
     },
 ];
 

@@ -61,10 +61,6 @@ impl InboundWebhooks for LineWebhooks {
         "LINE"
     }
 
-    fn headers(&self) -> &'static [&'static str] {
-        &[SIGNATURE]
-    }
-
     /// 32 bytes in base64.
     fn may_be_signed(&self, headers: &HeaderMap) -> bool {
         signature(headers).is_some_and(SignatureKey::is_signature)
