@@ -10,7 +10,8 @@ use tracing::error;
 use super::accept::takes_gzip;
 use super::error::HttpError;
 
-/// Response with a file that is stored as gzip: sent as it is to who takes that, otherwise unpacked.
+/// Response with a file that is stored as gzip: sent as it is to who takes that, otherwise unpacked,
+/// as a response that [`served`](crate::served) could compress.
 #[derive(Debug)]
 pub struct Packed {
     /// The file, as gzip.
@@ -21,20 +22,20 @@ pub struct Packed {
 
 impl IntoResponse for Packed {
     fn into_response(self) -> Response {
-        let mut response = if takes_gzip(&self.headers) {
-            let encoding = (header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            ([encoding], self.gzip).into_response()
-        } else {
-            let mut plain = Vec::new();
-            match GzDecoder::new(self.gzip).read_to_end(&mut plain) {
-                Ok(_) => plain.into_response(),
-                Err(error) => {
-                    error!(%error, "a file of the program cannot be unpacked");
-                    return HttpError::Internal.into_response();
-                }
+        if takes_gzip(&self.headers) {
+            let headers = [
+                (header::CONTENT_ENCODING, HeaderValue::from_static("gzip")),
+                (header::VARY, HeaderValue::from_static("accept-encoding")),
+            ];
+            return (headers, self.gzip).into_response();
+        }
+        let mut plain = Vec::new();
+        match GzDecoder::new(self.gzip).read_to_end(&mut plain) {
+            Ok(_) => plain.into_response(),
+            Err(error) => {
+                error!(%error, "a file of the program cannot be unpacked");
+                HttpError::Internal.into_response()
             }
-        };
-        response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-        response
+        }
     }
 }

@@ -58,11 +58,9 @@ impl AccessService {
                     kind: PresenceEvidenceKind::Present(user.clone()),
                 };
                 self.store.members().record_presence(&[item], now).await?;
-                let opt_outs = self.store.members().opt_outs([user]).await?;
-                if !opt_outs.refuse(&channel.id, user, now) {
-                    let profiles = BTreeMap::from([(user.clone(), Some(profile))]);
-                    self.store.members().save_profiles(&profiles, now).await?;
-                }
+                let seen = (channel.id.clone(), Some(profile));
+                let profiles = BTreeMap::from([(user.clone(), seen)]);
+                members.save_fetched_profiles(&profiles, self.clock.now()).await?;
             }
             Err(PlatformError::NotFound) => {
                 let early = ASK_AGAIN.saturating_sub(ASK_AGAIN_WITHOUT_BOT);

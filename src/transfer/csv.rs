@@ -125,8 +125,13 @@ fn begins_cell(c: char, began: bool) -> bool {
 
 /// Returns a cell of which no spreadsheet takes any part for a formula. Numbers stay numbers.
 fn guarded(cell: &str) -> Cow<'_, str> {
+    if is_number(cell) { Cow::Borrowed(cell) } else { guarded_text(cell) }
+}
+
+/// Returns a cell of which no spreadsheet takes any part for a formula or a number with a sign.
+fn guarded_text(cell: &str) -> Cow<'_, str> {
     let risky = |c: char| FORMULAS.contains(&c) || c == '\t';
-    if is_number(cell) || !cell.contains(|c| risky(c) || LINE_ENDS.contains(&c)) {
+    if !cell.contains(|c| risky(c) || LINE_ENDS.contains(&c)) {
         return Cow::Borrowed(cell);
     }
     let mut safe = String::with_capacity(cell.len() + 8);
@@ -146,7 +151,8 @@ fn guarded(cell: &str) -> Cow<'_, str> {
 /// Returns a guarded cell that [`opened`] gives back as it was: what looks guarded already gets one
 /// more apostrophe.
 pub fn sealed(cell: &str) -> String {
-    guarded(&at_beginnings(cell, |quotes| quotes + 1)).into_owned()
+    // Also before a sign and digits: what somebody says is text, and a spreadsheet drops the sign.
+    guarded_text(&at_beginnings(cell, |quotes| quotes + 1)).into_owned()
 }
 
 /// Returns the text of a cell from [`sealed`], or of one that somebody wrote into a spreadsheet.
@@ -249,6 +255,7 @@ mod tests {
             assert_eq!(guarded(&sealed), sealed, "{cell:?} is not safe");
         }
         assert_eq!(sealed("=1+1"), "'=1+1");
+        assert_eq!(sealed("+1"), "'+1", "a spreadsheet would make 1 of it");
         assert_eq!(opened("=1+1"), "=1+1");
     }
 

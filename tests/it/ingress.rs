@@ -187,10 +187,6 @@ impl InboundWebhooks for Lines {
         "Lines"
     }
 
-    fn headers(&self) -> &'static [&'static str] {
-        &[TOKEN]
-    }
-
     fn max_body(&self) -> usize {
         100
     }

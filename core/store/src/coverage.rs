@@ -57,6 +57,9 @@ pub(super) enum CoverageChange {
 const ADD: &str = "
     INSERT INTO coverage_changes (channel_id, at, kind) VALUES ($1, $2, $3)
     ON CONFLICT (channel_id, at, kind) DO NOTHING";
+const LAST_SUBSCRIPTION_CHANGE: &str = "
+    SELECT COALESCE(MAX(at), 0) FROM coverage_changes
+    WHERE channel_id = $1 AND kind IN ('subscribed', 'unsubscribed')";
 /// Each end of the index by itself: SQLite would read all of it for both at once.
 const BOUNDS: &str = "
     SELECT (SELECT MIN(sent_at) FROM messages WHERE channel_id = $1 AND sent_at >= $2),
@@ -98,6 +101,23 @@ pub(super) async fn note(
         bound(tx, channel, presence).await?;
     }
     Ok(is_new)
+}
+
+/// Records that somebody subscribes to a channel that nobody subscribed to, or that the last one
+/// cancels. The order of these changes is that of their times, whichever process' clock is behind:
+/// otherwise a channel would look as if nobody subscribed to it. The caller holds the channel's lock.
+pub(super) async fn note_subscription(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    at: Timestamp,
+    change: CoverageChange,
+) -> Result<(), StoreError> {
+    let (last,): (i64,) =
+        tx.fetch_one(query_as(LAST_SUBSCRIPTION_CHANGE).bind(channel.as_str())).await?;
+    // In the same millisecond the end counts, as everywhere.
+    let first = if change == CoverageChange::Subscribed { last + 1 } else { last };
+    let at = Timestamp::from_millis(at.millis().max(first));
+    note(tx, channel, at, change).await.map(drop)
 }
 
 impl CoverageChange {

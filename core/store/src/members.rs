@@ -12,6 +12,7 @@ use chatkeep_core::time::Timestamp;
 use serde::Serialize;
 
 use super::db::{Sql, locking};
+use super::opt_outs::OptOuts;
 use super::{MemberStore, StoreError, parsed};
 use crate::presence_sql::has_left;
 use crate::query::{query, query_as};
@@ -186,6 +187,35 @@ impl MemberStore<'_> {
         let rows = serde_json::to_string(&rows)?;
         let mut tx = self.store.db.begin().await?;
         let _: Vec<(String,)> = tx.fetch_all(query_as(LOCK_PEOPLE).bind(&rows)).await?;
+        tx.execute(query(SAVE_PROFILES).bind(&rows).bind(now.millis())).await?;
+        tx.commit().await
+    }
+
+    /// Stores profiles that the platform was asked for, each with the channel in which the person was
+    /// seen; but for those of people who have opted out there meanwhile.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails.
+    #[boxed]
+    pub async fn save_fetched_profiles(
+        &self,
+        fetched: &BTreeMap<UserId, (ChannelId, Option<Profile>)>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        if fetched.is_empty() {
+            return Ok(());
+        }
+        let people: Vec<_> = fetched.keys().map(|user| UserKey { u: user.as_str() }).collect();
+        let people = serde_json::to_string(&people)?;
+        let mut tx = self.store.db.begin().await?;
+        // Whoever opts out locks the same row.
+        let _: Vec<(String,)> = tx.fetch_all(query_as(LOCK_PEOPLE).bind(&people)).await?;
+        let opt_outs = OptOuts::load(&mut tx, fetched.keys()).await?;
+        let wanted =
+            fetched.iter().filter(|(user, (channel, _))| !opt_outs.refuse(channel, user, now));
+        let rows: Vec<_> =
+            wanted.map(|(user, (_, profile))| ProfileRow::from((user, profile))).collect();
+        let rows = serde_json::to_string(&rows)?;
         tx.execute(query(SAVE_PROFILES).bind(&rows).bind(now.millis())).await?;
         tx.commit().await
     }

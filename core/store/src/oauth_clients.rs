@@ -93,15 +93,19 @@ const PURGE_GRANTS: &str = "
     DELETE FROM oauth_grants WHERE grant_id IN (SELECT value ->> 'g' FROM json_each($1))
       AND NOT EXISTS
         (SELECT 1 FROM oauth_secrets s WHERE s.grant_id = oauth_grants.grant_id)";
+/// What was used last is tested twice: a program may get a consent while the statement runs.
 const PURGE_CLIENTS: &str = "
-    DELETE FROM oauth_clients WHERE client_id IN
+    DELETE FROM oauth_clients
+    WHERE ((granted = 0 AND created_at <= $1)
+           OR (granted = 1 AND created_at <= $2 AND used_at <= $2))
+      AND client_id IN
         (SELECT c.client_id FROM oauth_clients c
          WHERE ((c.granted = 0 AND c.created_at <= $1)
                 OR (c.granted = 1 AND c.created_at <= $2 AND c.used_at <= $2))
            AND NOT EXISTS (SELECT 1 FROM oauth_grants g WHERE g.client_id = c.client_id)
          ORDER BY c.created_at LIMIT $3)";
 const TRIM_CLIENTS: &str = "
-    DELETE FROM oauth_clients WHERE client_id IN
+    DELETE FROM oauth_clients WHERE granted = 0 AND client_id IN
         (SELECT client_id FROM oauth_clients WHERE granted = 0
          ORDER BY created_at DESC, client_id LIMIT 1000 OFFSET $1)";
 

@@ -8,7 +8,7 @@ use chatkeep_core::time::Timestamp;
 
 use super::activity_log::{ChangeKind, NewChange, log_change};
 use super::channels::channel_keys;
-use super::coverage::{CoverageChange, note};
+use super::coverage::{CoverageChange, note_subscription};
 use super::db::{Sql, Tx, locking};
 use super::ingest::{close_gaps, lock_ledger, save_ledger};
 use super::{AccountStore, StoreError, channel_locks};
@@ -257,7 +257,8 @@ async fn subscribe_in(
     tx.execute(query(SAVE).bind(c).bind(u).bind(since).bind(bytes)).await?;
     claim_ownership(tx, channel, user, Timestamp::from_millis(since)).await?;
     if !others {
-        note(tx, channel, Timestamp::from_millis(since), CoverageChange::Subscribed).await?;
+        let since = Timestamp::from_millis(since);
+        note_subscription(tx, channel, since, CoverageChange::Subscribed).await?;
     }
     log_subscription(tx, channel, user, (None, Some("subscribed")), now).await?;
     resume(tx, &BTreeSet::from([channel.clone()]), now).await?;
@@ -302,7 +303,7 @@ async fn unsubscribe_in(
     save_ledger(tx, &ledger, now).await?;
     log_subscription(tx, channel, user, (Some("subscribed"), None), now).await?;
     if !has_subscribers(tx, channel).await? {
-        note(tx, channel, now, CoverageChange::Unsubscribed).await?;
+        note_subscription(tx, channel, now, CoverageChange::Unsubscribed).await?;
     }
     resume(tx, channels, now).await?;
     Ok(true)

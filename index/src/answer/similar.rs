@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::address::without_addresses;
 use crate::fold::alike::fold_alike;
 use crate::fold::{fold_cow, strip_marks};
 use crate::fuzzy::features::{Extractor, Feature};
@@ -193,7 +194,8 @@ const WONDERING: [&str; 7] =
 /// Links and bare marks do not. Errs now and then in both directions: it sorts messages for an
 /// owner to read, and decides no reply.
 pub fn looks_like_question(text: &str) -> bool {
-    let folded = fold_cow(text);
+    let text = without_addresses(text);
+    let folded = fold_cow(&text);
     let words: Vec<&str> = folded.split(' ').filter(|word| !word.contains("://")).collect();
     let text = words.join(" ");
     let phrase = strip_marks(&text);
@@ -266,6 +268,9 @@ mod tests {
             "이거 얼마예요",
             "몇 시에 열어요",
             "ما هو السعر؟",
+            "官網https://a.example可以退費嗎？",
+            "申込はhttps://c.exampleからできますか？",
+            "สมัครที่https://d.exampleได้ไหม",
         ] {
             assert!(looks_like_question(question), "{question}");
         }
@@ -275,6 +280,7 @@ mod tests {
             "I will bring the cake",
             "???",
             "https://example.org/watch?v=1",
+            "www.example.org/watch?v=1",
             "今天天氣真好",
             "好的謝謝",
             "明日は晴れです",

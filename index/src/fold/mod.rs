@@ -83,6 +83,8 @@ pub(crate) fn is_end_mark(c: char) -> bool {
             | '。'
             | '、'
             | '〜'
+            | '〰'
+            | '・'
             | '⋯'
             | '…'
             | '❓'

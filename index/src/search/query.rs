@@ -192,8 +192,8 @@ impl Query {
     /// Parses one clause from the beginning of `text` and returns the rest.
     fn clause<'a>(&mut self, text: &'a str, point: PointInTime<'_>) -> Result<&'a str, QueryError> {
         let body = text
-            .strip_prefix(['-', '－'])
-            .filter(|body| body.chars().next().is_some_and(|c| !c.is_whitespace() && c != '-'));
+            .strip_prefix(is_minus)
+            .filter(|body| body.chars().next().is_some_and(|c| !c.is_whitespace() && !is_minus(c)));
         let (unwanted, body) = (body.is_some(), body.unwrap_or(text));
         if let Some((field, value)) = field(body) {
             let (value, _, rest) = value_of(value)?;
@@ -243,6 +243,11 @@ impl Query {
         }
         Ok(())
     }
+}
+
+/// Returns whether `c` is a minus sign, or a short dash that keyboards make of one: the same in texts.
+fn is_minus(c: char) -> bool {
+    matches!(c, '-' | '－' | '\u{2010}'..='\u{2013}' | '\u{2212}')
 }
 
 /// Parses the field that `text` begins with, if any, and returns the text after its colon.
@@ -344,6 +349,17 @@ mod tests {
         }
         let open = Query::parse("「見面").unwrap();
         assert_eq!(needles(&open.text.wanted), ["「見面"], "a bracket alone is text");
+    }
+
+    #[test]
+    fn any_short_dash_excludes() {
+        let typed = Query::parse("example -mail -from:Ann").unwrap();
+        for minus in ['－', '\u{2010}', '\u{2013}', '\u{2212}'] {
+            let query = format!("example {minus}mail {minus}from:Ann");
+            assert_eq!(Query::parse(&query).unwrap(), typed, "{query}");
+            let alone = Query::parse(&format!("tea {minus} cake")).unwrap();
+            assert!(alone.text.unwanted.is_empty(), "{alone:?}");
+        }
     }
 
     #[test]

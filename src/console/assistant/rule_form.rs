@@ -239,7 +239,7 @@ fn add_line(field: &mut String, line: &str) {
 }
 
 /// Returns texts one a line. A line break in a text means no more than a space.
-fn one_a_line(keywords: &[String]) -> String {
+pub(super) fn one_a_line(keywords: &[String]) -> String {
     keywords.iter().map(|keyword| on_one_line(keyword)).collect::<Vec<_>>().join("\n")
 }
 

@@ -24,6 +24,7 @@ use super::super::labels::initial;
 use super::super::visitor::Visitor;
 use super::Section;
 use super::idle::{IdleNotice, notices};
+use super::rule_form::one_a_line;
 use super::seen::{SeenValues, state};
 use super::words::now;
 
@@ -196,10 +197,10 @@ impl TextsForm {
             welcome_text: config.welcome.message,
             rules: switch(config.rules.enabled),
             rules_text: rules.text,
-            rules_words: config.rules.trigger_keywords.join("\n"),
+            rules_words: one_a_line(&config.rules.trigger_keywords),
             no_match: config.qa.no_match_reply.unwrap_or_default(),
             link: switch(config.link.enabled),
-            link_words: config.link.trigger_keywords.join("\n"),
+            link_words: one_a_line(&config.link.trigger_keywords),
             act: String::new(),
         };
         let seen = SeenValues::of(&[

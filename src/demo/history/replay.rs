@@ -139,7 +139,8 @@ impl GroupReplay<'_, '_> {
             MediaOutcome::Stored
             | MediaOutcome::Known
             | MediaOutcome::Skipped
-            | MediaOutcome::Unwanted => Ok(()),
+            | MediaOutcome::Unwanted
+            | MediaOutcome::Undone => Ok(()),
         }
     }
 

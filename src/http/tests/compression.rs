@@ -84,7 +84,8 @@ async fn a_file_that_is_packed_already_is_sent_as_it_is_or_unpacked() {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(&plain).unwrap();
     let gzip: &'static [u8] = encoder.finish().unwrap().leak();
-    let handler = move |headers: HeaderMap| async move { Packed { gzip, headers } };
+    let kind = [(header::CONTENT_TYPE, "text/javascript")];
+    let handler = move |headers: HeaderMap| async move { (kind, Packed { gzip, headers }) };
     let router = Router::new().route("/", get(handler));
     let router = served(router, LargeResponses::default(), &[]);
     let packed = asked(&router, &["br, gzip"]).await;

@@ -8,7 +8,7 @@ use chatkeep_core::event::ChannelKind;
 use chatkeep_core::heavy::CALLERS;
 use chatkeep_core::id::RuleId;
 use chatkeep_core::plan::Plan;
-use chatkeep_index::{answer, fold, fold_phrase};
+use chatkeep_index::{KeywordMatcher, answer};
 use chatkeep_store::ReplySource;
 use chatkeep_workers::assistant::{Compiled, Decision, DecisionTrace, Reply, Source};
 use tokio::sync::Semaphore;
@@ -230,11 +230,14 @@ impl ModeTrial {
                 }
             }
         };
-        let folded = fold(text);
         let candidate = |near: &answer::Candidate| {
             let answer::Candidate { score, excluded, .. } = *near;
             let rule = compiled.rule(near.rule)?.clone();
-            let occurs = |keyword: &&String| folded.contains(&fold_phrase(keyword));
+            // As it would have to occur to answer, where it need not be the whole message.
+            let occurs = |keyword: &&String| {
+                KeywordMatcher::build([(0, keyword.as_str())])
+                    .is_ok_and(|alone| alone.contains(text).is_some())
+            };
             let found = rule.keywords.iter().filter(occurs).cloned().collect();
             let answers = rating.answer == Some(near.rule);
             Some(TrialCandidate { rule, score, answers, excluded, found })

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use chatkeep_core::id::UserId;
 use chatkeep_core::message::{Content, Mention};
 use chatkeep_index::answer::similar::looks_like_question;
-use chatkeep_index::web_links;
+use chatkeep_index::{web_links, without_addresses};
 use chatkeep_store::{DigestKey, NotedText, StoredMessage};
 use chatkeep_view::pseudonyms::{Mask, Masked};
 use url::Url;
@@ -106,8 +106,9 @@ fn means(text: &str, mention: &Mention, me: &UserId) -> bool {
 
 /// Returns true for a text that has a mark of a question outside of links, and looks like one.
 fn is_question(text: &str) -> bool {
+    let text = without_addresses(text);
     let marked = |word: &str| !word.contains("://") && MARKS.iter().any(|mark| word.contains(mark));
-    text.split_whitespace().any(marked) && looks_like_question(text)
+    text.split_whitespace().any(marked) && looks_like_question(&text)
 }
 
 /// Returns the hosts of the web links in a text.

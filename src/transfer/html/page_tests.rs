@@ -117,7 +117,7 @@ proptest! {
     #[test]
     fn a_text_reads_back_from_the_page(text in any_text()) {
         let page = shown(&mut page(Vec::new()), &[message("m1", 0, Content::text(&*text))]);
-        let (_, inside) = page.split_once(r#"dir="auto">"#).unwrap();
+        let (_, inside) = page.split_once(r#"class="text" lang="" dir="auto">"#).unwrap();
         let (inside, _) = inside.split_once("</p>").unwrap();
         let read = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")]
             .iter()
@@ -140,7 +140,7 @@ proptest! {
             let values = page.split(before).skip(1);
             values.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
         };
-        let (anchors, quotes) = (attribute("<article id=\""), attribute("lang=\"\" href=\"#"));
+        let (anchors, quotes) = (attribute("<article id=\""), attribute("dir=\"auto\" href=\"#"));
         prop_assert_eq!(quotes, vec![anchors[0].clone(); 3]);
         let different: BTreeSet<_> = anchors.iter().collect();
         prop_assert_eq!(different.len(), 3);
@@ -242,7 +242,7 @@ fn people_whose_name_nobody_sees_are_called_by_their_id() {
     let name = |sender: Option<Sender>, is_bot| {
         let message = StoredMessage { sender, is_bot, ..message("m1", 0, Content::text("x")) };
         let page = shown(&mut page(Vec::new()), &[message]);
-        let (_, rest) = page.split_once("<p class=\"name\" lang=\"\">").unwrap();
+        let (_, rest) = page.split_once("<p class=\"name\" lang=\"\" dir=\"auto\">").unwrap();
         rest.split_once("</p>").unwrap().0.to_owned()
     };
     assert_eq!(name(Some(sender("U1", "小明 👋")), false), "小明 👋");

@@ -124,7 +124,8 @@ impl SenderLabel {
         let name = name.or(id).filter(|name| !name.is_empty());
         let nobody = if message.is_bot { "bot-name" } else { "sender-unknown" };
         let name = name.map_or_else(|| language.text(nobody), str::to_owned);
-        Self { initial: name.chars().next().unwrap_or('?'), hue: hue(&name), name }
+        let first = name.chars().find(|c| c.is_alphanumeric()).or_else(|| name.chars().next());
+        Self { initial: first.unwrap_or('?'), hue: hue(&name), name }
     }
 }
 

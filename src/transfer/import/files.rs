@@ -191,8 +191,13 @@ impl Files<'_> {
             let message = (self.channel, &one.message);
             let (store, now) = (self.store.media(), self.clock.now());
             let done = store.store_imported_media(self.import, message, &media, now).await?;
-            if done != MediaOutcome::BlobGone {
-                return Ok(Some(FileOutcome::Put(media)));
+            match done {
+                MediaOutcome::BlobGone => {}
+                MediaOutcome::Undone => return Err(TransferError::Undone(self.import)),
+                MediaOutcome::Stored
+                | MediaOutcome::Known
+                | MediaOutcome::Skipped
+                | MediaOutcome::Unwanted => return Ok(Some(FileOutcome::Put(media))),
             }
         }
     }

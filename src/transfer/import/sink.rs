@@ -1,6 +1,6 @@
 //! Sink of imported messages: stores them in batches.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 
 use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::time::SharedClock;
@@ -23,10 +23,8 @@ pub(super) struct Sink<'a> {
     pub(super) channel: &'a ChannelId,
     batch: Vec<ImportedMessage>,
     bytes: usize,
-    /// People known by now.
-    people: HashSet<UserId>,
-    /// People to be stored before the batch.
-    strangers: Vec<ImportedPerson>,
+    /// People whom the batch names. Those of an earlier batch are named again: they may be gone.
+    people: BTreeMap<UserId, ImportedPerson>,
 }
 
 impl<'a> Sink<'a> {
@@ -43,8 +41,7 @@ impl<'a> Sink<'a> {
             channel,
             batch: Vec::with_capacity(BATCH),
             bytes: 0,
-            people: HashSet::new(),
-            strangers: Vec::new(),
+            people: BTreeMap::new(),
         }
     }
 
@@ -59,10 +56,8 @@ impl<'a> Sink<'a> {
             summary.left += 1;
             return Ok(());
         }
-        if let Some(person) = person
-            && self.people.insert(person.id.clone())
-        {
-            self.strangers.push(person);
+        if let Some(person) = person {
+            self.people.entry(person.id.clone()).or_insert(person);
         }
         let earlier = message.earlier_texts.as_slice().iter().map(|text| text.content.len());
         self.bytes += message.content.as_ref().map_or(0, String::len) + earlier.sum::<usize>();
@@ -88,17 +83,15 @@ impl<'a> Sink<'a> {
         summary.full |= imported.full;
         summary.left += (self.batch.len() - imported.taken()) as u64;
         self.batch.clear();
+        self.people.clear();
         self.bytes = 0;
         Ok(())
     }
 
-    async fn store_batch(&mut self, import: ImportId) -> Result<Imported, TransferError> {
-        let now = self.clock.now();
-        if !self.strangers.is_empty() {
-            self.store.imports().add_people(self.channel, &self.strangers, now).await?;
-            self.strangers.clear();
-        }
-        match self.store.imports().import(import, self.channel, &self.batch, now).await? {
+    async fn store_batch(&self, import: ImportId) -> Result<Imported, TransferError> {
+        let people: Vec<_> = self.people.values().cloned().collect();
+        let (imports, batch) = (self.store.imports(), (&*self.batch, &*people));
+        match imports.import_with_people(import, self.channel, batch, self.clock.now()).await? {
             ImportOutcome::Done(imported) => Ok(imported),
             ImportOutcome::NotSubscribed => Err(TransferError::NotSubscribed),
             ImportOutcome::Undone => Err(TransferError::Undone(import)),

@@ -9,6 +9,7 @@ use super::{Fixture, at, delete_before, item, on_both, said};
 on_both!(
     before_anybody_subscribes_nothing_is_kept,
     subscribing_again_ends_the_gap,
+    subscriptions_are_in_the_order_in_which_they_were_made,
     changes_of_a_channel_are_bounded,
     the_bot_comes_and_goes_in_any_order,
     gaps_are_asked_for_by_time,
@@ -147,6 +148,22 @@ async fn subscribing_again_ends_the_gap(fixture: Fixture) {
     assert_eq!(told(&gaps(&fixture, "C1").await), expected);
     let coverage = fixture.store.messages().coverage(&"C1".into(), None).await.unwrap();
     assert_eq!((coverage.since, coverage.gaps.len()), (Some(at(10)), 3));
+}
+
+async fn subscriptions_are_in_the_order_in_which_they_were_made(fixture: Fixture) {
+    fixture.group("C1", &["U1"]).await;
+    fixture.subscribe("C1", "U1", 10).await;
+    // The clock of the process that cancels is ahead.
+    unsubscribe(&fixture, "U1", 40).await;
+    fixture.subscribe("C1", "U1", 35).await;
+    assert_eq!(told(&gaps(&fixture, "C1").await), [("unsubscribed", 40, Some(41))]);
+    unsubscribe(&fixture, "U1", 38).await;
+    let open = [("unsubscribed", 41, None)];
+    assert_eq!(told(&gaps(&fixture, "C1").await).last(), open.last(), "it is the last one");
+    fixture.subscribe("C1", "U1", 50).await;
+    unsubscribe(&fixture, "U1", 60).await;
+    fixture.subscribe("C1", "U1", 60).await;
+    assert!(gaps(&fixture, "C1").await.iter().all(|gap| gap.to.is_some()));
 }
 
 async fn changes_of_a_channel_are_bounded(fixture: Fixture) {

@@ -9,8 +9,8 @@ use chatkeep_core::message::{Content, EarlierText, MessageType};
 use chatkeep_core::plan::Plan;
 use chatkeep_store::{
     BackupState, ImportId, ImportOutcome, ImportRecord, Imported, ImportedMedia, ImportedMessage,
-    ImportedPerson, ImportedTimes, IngestOutcome, MediaReason, MediaStatus, NewImport, NewMedia,
-    OutboxEvent, Subscribed,
+    ImportedPerson, ImportedTimes, IngestOutcome, MediaOutcome, MediaReason, MediaStatus,
+    NewImport, NewMedia, OutboxEvent, Subscribed,
 };
 
 use super::{
@@ -327,6 +327,15 @@ async fn an_import_that_was_undone_adds_nothing_more(fixture: Fixture) {
     undo(&fixture, import).await;
     assert_eq!(active().await, Some(at(90)));
     assert_eq!(take("b").await.unwrap(), ImportOutcome::Undone);
+    let (media, file) = (store.media(), (&"C1".into(), &"a".into()));
+    let brought = NewMedia {
+        claim: media.claim_blob(BlobId::parse(&"a".repeat(64)).unwrap(), at(31)).await.unwrap(),
+        bytes: 1_000,
+        content_type: "image/png".to_owned(),
+        preview: None,
+    };
+    let stored = media.store_imported_media(import, file, &brought, at(91)).await.unwrap();
+    assert_eq!(stored, MediaOutcome::Undone);
     assert_eq!(fixture.counters("C1").await, (0, 0));
 }
 
@@ -402,8 +411,13 @@ async fn senders_of_imports_have_names(fixture: Fixture) {
         display_name: Some("小美".to_owned()),
         picture_url: None,
     };
-    fixture.store.imports().add_people(&"C1".into(), &[person], at(5)).await.unwrap();
-    fixture.store.imports().import(import, &"C1".into(), &[said], at(30)).await.unwrap();
+    let imports = fixture.store.imports();
+    // The end of another import deletes people without any message.
+    imports.add_people(&"C1".into(), std::slice::from_ref(&person), at(5)).await.unwrap();
+    undo(&fixture, begun(&fixture, None).await).await;
+    assert!(fixture.store.accounts().user(&"import:aa".into()).await.unwrap().is_none());
+    let batch = (&[said][..], &[person][..]);
+    imports.import_with_people(import, &"C1".into(), batch, at(30)).await.unwrap();
     let named = async || {
         let names = fixture.store.members().names_in(&["C1".into()]).await.unwrap();
         let known = names.into_iter().find(|(id, _)| id.as_str() == "import:aa");

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use chatkeep_core::event::ChannelKind;
+use chatkeep_core::id::{ChannelId, UserId};
 use chatkeep_core::profile::{ChannelSummary, Profile};
 use chatkeep_core::role::Role;
 use chatkeep_core::time::Timestamp;
@@ -17,6 +18,7 @@ on_both!(
     a_late_leave_counts_although_somebody_subscribed,
     first_subscriber_becomes_owner,
     names_and_summaries,
+    who_opts_out_while_the_platform_is_asked_gets_no_name,
     people_without_names,
     channels_without_names,
     listing_pages_and_filters,
@@ -215,6 +217,28 @@ async fn first_subscriber_becomes_owner(fixture: Fixture) {
         fixture.store.members().member(&"C1".into(), &user.into()).await.unwrap().unwrap().role
     };
     assert_eq!((role("U1").await, role("U2").await), (Role::Owner, Role::Member));
+}
+
+async fn who_opts_out_while_the_platform_is_asked_gets_no_name(fixture: Fixture) {
+    fixture.group("C1", &["U1", "U2"]).await;
+    fixture.group("C2", &["U2"]).await;
+    let (members, channel) = (fixture.store.members(), ChannelId::from("C1"));
+    members.set_opted_out(&"U2".into(), Some(&channel), true, || at(40)).await.unwrap();
+    let fetched = |channel: &str, user: &str| {
+        let profile = Profile { display_name: user.to_owned(), picture_url: None, language: None };
+        (UserId::from(user), (ChannelId::from(channel), Some(profile)))
+    };
+    let save = async |fetched: Vec<_>, now| {
+        members.save_fetched_profiles(&fetched.into_iter().collect(), at(now)).await.unwrap();
+    };
+    let name = async |user: &str| {
+        fixture.store.accounts().user(&user.into()).await.unwrap().unwrap().display_name
+    };
+    save(vec![fetched("C1", "U1"), fetched("C1", "U2")], 50).await;
+    assert_eq!((name("U1").await.as_deref(), name("U2").await), (Some("U1"), None));
+    // They said nothing of the other chat.
+    save(vec![fetched("C2", "U2")], 60).await;
+    assert_eq!(name("U2").await.as_deref(), Some("U2"));
 }
 
 async fn names_and_summaries(fixture: Fixture) {

@@ -117,6 +117,8 @@ async fn what_nobody_subscribes_to_goes_after_its_time(fixture: Fixture) {
     );
     store.accounts().unsubscribe(&channel, &"U2".into(), at(7 * DAY)).await.unwrap();
     assert_eq!(store.channels().abandoned_channels(at(7 * DAY)).await.unwrap(), []);
+    // Sent after that, and unsent before it came.
+    fixture.keep(&[unsent("C1", "later", 7 * DAY + 5)], 7 * DAY + 6).await;
     let before = at(7 * DAY + 1);
     assert_eq!(store.channels().abandoned_channels(before).await.unwrap(), ["C1".into()]);
     let mut batches = 0;
@@ -135,11 +137,16 @@ async fn what_nobody_subscribes_to_goes_after_its_time(fixture: Fixture) {
     is_well(&fixture).await;
     // A message unsent before it came stays away, and a new subscriber gets new messages.
     fixture.subscribe("C1", "U1", 11 * DAY).await;
-    let all = [said("C1", "early", 5 * DAY, "secret"), said("C1", "new", 8 * DAY, "late")];
+    let all = [
+        said("C1", "early", 5 * DAY, "secret"),
+        said("C1", "later", 7 * DAY + 4, "secret"),
+        said("C1", "new", 8 * DAY, "late"),
+    ];
     assert_eq!(
         fixture.keep(&all, 11 * DAY + 1).await,
-        [IngestOutcome::Known, IngestOutcome::Changed]
+        [IngestOutcome::Known, IngestOutcome::Known, IngestOutcome::Changed]
     );
+    assert_eq!(ids(&fixture).await, "new");
     is_well(&fixture).await;
 }
 

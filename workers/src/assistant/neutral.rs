@@ -42,7 +42,17 @@ impl Language {
     /// say nothing beside letters of another script.
     pub(super) fn of(text: &str) -> Option<Self> {
         let mut count = Count::default();
-        text.chars().for_each(|c| count.add(c));
+        let mut before = ' ';
+        let mut chars = text.chars().peekable();
+        while let Some(c) = chars.next() {
+            // Faces are made of single kana between signs.
+            let beside = [Some(before), chars.peek().copied()];
+            let is_of_face = is_kana(c) && !beside.into_iter().flatten().any(is_japanese);
+            if !is_of_face {
+                count.add(c);
+            }
+            before = c;
+        }
         let largest = count.kana.max(count.hangul).max(count.thai).max(count.han);
         Some(match count {
             // Japanese writes Han between its kana.
@@ -92,17 +102,30 @@ impl Language {
     }
 }
 
+fn is_kana(c: char) -> bool {
+    matches!(c, '\u{3041}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}')
+}
+
+fn is_han(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Returns whether Japanese words are made of `c`.
+fn is_japanese(c: char) -> bool {
+    is_kana(c) || is_han(c)
+}
+
 impl Count {
     fn add(&mut self, c: char) {
         match c {
             // Chinese borrows the first, a kana; the second are its phonetic symbols.
             'の' | '\u{3105}'..='\u{312f}' => self.han += 1,
-            '\u{3041}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' => self.kana += 1,
+            c if is_kana(c) => self.kana += 1,
             '\u{1100}'..='\u{11ff}' | '\u{3131}'..='\u{318e}' | '\u{ac00}'..='\u{d7ff}' => {
                 self.hangul += 1;
             }
             '\u{0e01}'..='\u{0e5b}' => self.thai += 1,
-            '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' => {
+            c if is_han(c) => {
                 self.han += 1;
                 self.simplified += usize::from(SIMPLIFIED.contains(c));
             }
@@ -129,6 +152,9 @@ mod tests {
             ("さん、ようこそ！", Some(Language::Japanese)),
             ("新規参加の方へ、歓迎します", Some(Language::Japanese)),
             ("美好の時光", Some(Language::TraditionalChinese)),
+            ("歡迎  加入 ヽ(✿ﾟ▽ﾟ)ノ", Some(Language::TraditionalChinese)),
+            ("歡迎加入 (づ｡◕‿‿◕｡)づ", Some(Language::TraditionalChinese)),
+            ("LINEで ようこそ", Some(Language::Japanese)),
             ("ยินดีต้อนรับ สู่", Some(Language::Thai)),
             ("환영합니다", Some(Language::Korean)),
             ("Chào mừng đến với", Some(Language::Vietnamese)),

@@ -257,7 +257,8 @@ fn count(kept: MediaOutcome, bytes: i64) {
         MediaOutcome::Stored => "stored",
         MediaOutcome::Known => "known",
         MediaOutcome::Skipped => "skipped",
-        MediaOutcome::Unwanted => "unwanted",
+        // No import stores a file of the platform.
+        MediaOutcome::Unwanted | MediaOutcome::Undone => "unwanted",
         MediaOutcome::BlobGone => "swept",
     };
     metric::MEDIA.add([result.into()], 1);

@@ -68,7 +68,7 @@ impl NameFetcher {
         let (profiles, summaries) =
             tokio::join!(self.profiles(events, opt_outs), self.summaries(events));
         let now = self.clock.now();
-        self.store.members().save_profiles(&profiles?, now).await?;
+        self.store.members().save_fetched_profiles(&profiles?, now).await?;
         self.store.channels().save_summaries(&summaries?, now).await
     }
 
@@ -77,7 +77,7 @@ impl NameFetcher {
         &self,
         events: &[Event],
         opt_outs: &OptOuts,
-    ) -> Result<BTreeMap<UserId, Option<Profile>>, StoreError> {
+    ) -> Result<BTreeMap<UserId, (ChannelId, Option<Profile>)>, StoreError> {
         let now = self.clock.now();
         let mut people = people_of(events);
         people.retain(|user, (_, channel)| !opt_outs.refuse(&channel.id, user, now));
@@ -135,10 +135,10 @@ impl NameFetcher {
         bot: &str,
         user: &UserId,
         channel: &ChannelRef,
-    ) -> Option<(UserId, Option<Profile>)> {
+    ) -> Option<(UserId, (ChannelId, Option<Profile>))> {
         let directory = self.directory_of(bot, user.as_str())?;
         match directory.profile(channel, user).await {
-            Ok(profile) => Some((user.clone(), profile)),
+            Ok(profile) => Some((user.clone(), (channel.id.clone(), profile))),
             Err(error) => {
                 self.gave_up(bot, user.as_str(), &error);
                 None
@@ -179,8 +179,8 @@ impl NameFetcher {
             .map(|one| self.profile(&one.bot, &one.user, &one.channel))
             .collect();
         let profiles = self.in_time(asked).await;
-        self.store.members().save_profiles(&profiles, self.clock.now()).await?;
-        Ok(profiles.values().flatten().count())
+        self.store.members().save_fetched_profiles(&profiles, self.clock.now()).await?;
+        Ok(profiles.values().filter(|(_, profile)| profile.is_some()).count())
     }
 
     /// Fetches the names, pictures and sizes of chats that have none.

@@ -27,7 +27,8 @@ pub(super) struct DeletionGuard {
     deleted: HashMap<ChannelId, Timestamp>,
     erased: HashMap<(ChannelId, UserId), Timestamp>,
     opt_outs: OptOuts,
-    /// Edited messages that are never to be stored.
+    /// Messages that are never to be stored: edited ones, and those of channels with a deletion, which
+    /// may have removed what is known of a message that was unsent before it came.
     never: BTreeSet<(ChannelId, MessageId)>,
 }
 
@@ -46,13 +47,17 @@ impl DeletionGuard {
             erased.into_iter().map(|(c, u, at)| ((c.into(), u.into()), Timestamp::from_millis(at)));
         let opt_outs =
             OptOuts::load(tx, changes.iter().filter_map(|item| author(&item.change))).await?;
-        let edited =
-            changes.iter().filter(|item| matches!(item.change, MessageChange::Edited { .. }));
-        let edited: Vec<_> = edited
+        let deleted: HashMap<ChannelId, Timestamp> = deleted.collect();
+        let may_be_known = changes.iter().filter(|item| match item.change {
+            MessageChange::Received(_) => deleted.contains_key(&item.channel),
+            MessageChange::Edited { .. } => true,
+            MessageChange::Unsent { .. } => false,
+        });
+        let may_be_known: Vec<_> = may_be_known
             .map(|item| BulkKey { c: item.channel.as_str(), m: Some(item.message.as_str()) })
             .collect();
-        let never = remembered(tx, &edited).await?;
-        Ok(Self { deleted: deleted.collect(), erased: erased.collect(), opt_outs, never })
+        let never = remembered(tx, &may_be_known).await?;
+        Ok(Self { deleted, erased: erased.collect(), opt_outs, never })
     }
 
     /// Returns `true` for content whose author had opted out when they wrote it.
@@ -78,15 +83,18 @@ impl DeletionGuard {
             let erased = person.and_then(|person| self.erased.get(&person));
             erased.is_some_and(|before| at < *before)
         };
+        let never = || self.never.contains(&(item.channel.clone(), item.message.clone()));
         match &item.change {
+            // Those of people who opted out are known by their ids, too, and are counted elsewhere.
             MessageChange::Received(message) => {
-                deleted(message.at) || erased(message.sender.as_ref(), message.at)
+                deleted(message.at)
+                    || erased(message.sender.as_ref(), message.at)
+                    || (!self.opted_out(item) && never())
             }
             // Nothing is edited before it is sent; storing the edit would leave content without a
             // message, which no later deletion would reach.
             MessageChange::Edited { at, by, .. } => {
-                let key = (item.channel.clone(), item.message.clone());
-                deleted(*at) || erased(by.as_ref(), *at) || self.never.contains(&key)
+                deleted(*at) || erased(by.as_ref(), *at) || never()
             }
             MessageChange::Unsent { .. } => false,
         }

@@ -55,6 +55,22 @@ impl ImportStore<'_> {
         messages: &[ImportedMessage],
         now: Timestamp,
     ) -> Result<ImportOutcome, StoreError> {
+        self.import_with_people(import, channel, (messages, &[]), now).await
+    }
+
+    /// Stores imported messages in the same way, and the people whom they name, as
+    /// [`ImportStore::add_people`](crate::ImportStore::add_people) does.
+    ///
+    /// # Errors
+    /// Returns an error when the database fails; nothing of the batch is stored then.
+    #[boxed]
+    pub async fn import_with_people(
+        &self,
+        import: ImportId,
+        channel: &ChannelId,
+        (messages, people): (&[ImportedMessage], &[ImportedPerson]),
+        now: Timestamp,
+    ) -> Result<ImportOutcome, StoreError> {
         let mut tx = self.store.db.begin_bulk().await?;
         // The channel's lock keeps live messages out until this batch is in.
         let mut ledger = lock_ledger(&mut tx, &BTreeSet::from([channel])).await?;
@@ -64,6 +80,8 @@ impl ImportStore<'_> {
         if is_undone(&mut tx, import).await? {
             return Ok(ImportOutcome::Undone);
         }
+        // In this transaction: the end of another import would delete people without any message.
+        add_people_in(&mut tx, channel, people, now).await?;
         let messages = with_waiting_edits(&mut tx, channel, messages).await?;
         let messages = &*with_kept_texts(&mut tx, channel, &messages).await?;
         let fates = fates(&mut tx, channel, messages).await?;
@@ -139,15 +157,8 @@ impl ImportStore<'_> {
         people: &[ImportedPerson],
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let row = |person: &ImportedPerson| (person.id.clone(), person.clone());
-        // One row per person, in key order: the lock order of every transaction.
-        let mut people: BTreeMap<_, _> = people.iter().map(row).collect();
         let mut tx = self.store.db.begin_bulk().await?;
-        let opt_outs = OptOuts::load(&mut tx, people.keys()).await?;
-        people.retain(|person, _| !opt_outs.refuse(channel, person, now));
-        let rows: Vec<_> = people.values().map(PersonRow::of).collect();
-        let rows = serde_json::to_string(&rows)?;
-        tx.execute(query(ADD_PEOPLE).bind(channel.as_str()).bind(&rows).bind(now.millis())).await?;
+        add_people_in(&mut tx, channel, people, now).await?;
         tx.commit().await
     }
 
@@ -186,6 +197,28 @@ impl ImportStore<'_> {
         self.store.members().record_presence(&[present], now).await?;
         self.store.accounts().subscribe(channel, user, now).await
     }
+}
+
+/// Adds people, but for those who were erased from the channel or opted out of it, and locks those who
+/// are known.
+async fn add_people_in(
+    tx: &mut Tx,
+    channel: &ChannelId,
+    people: &[ImportedPerson],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if people.is_empty() {
+        return Ok(());
+    }
+    let row = |person: &ImportedPerson| (person.id.clone(), person.clone());
+    // One row per person, in key order: the lock order of every transaction.
+    let mut people: BTreeMap<_, _> = people.iter().map(row).collect();
+    let opt_outs = OptOuts::load(tx, people.keys()).await?;
+    people.retain(|person, _| !opt_outs.refuse(channel, person, now));
+    let rows: Vec<_> = people.values().map(PersonRow::of).collect();
+    let rows = serde_json::to_string(&rows)?;
+    tx.execute(query(ADD_PEOPLE).bind(channel.as_str()).bind(&rows).bind(now.millis())).await?;
+    Ok(())
 }
 
 /// Decides on each message; a second occurrence in the batch is known.

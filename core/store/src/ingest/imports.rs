@@ -14,7 +14,7 @@ use chatkeep_core::named;
 use chatkeep_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::super::db::Tx;
+use super::super::db::{Sql, Tx, locking};
 use super::super::media::{MediaReason, erase_media};
 use super::super::{ImportStore, StoreError};
 use super::import_events::log_undone;
@@ -150,17 +150,25 @@ const DROP_SENDERS: &str = "
         SELECT 1 FROM messages m
         WHERE m.channel_id = $1 AND m.sender_id = imported_senders.user_id
           AND m.sent_at IS NOT NULL)";
-/// People known by name only, without any reference left.
-const DROP_PEOPLE: &str = "
-    DELETE FROM users
-    WHERE user_id LIKE 'import:%'
-      AND NOT EXISTS (SELECT 1 FROM imported_senders s WHERE s.user_id = users.user_id)
-      AND NOT EXISTS (SELECT 1 FROM members m WHERE m.user_id = users.user_id)
-      AND NOT EXISTS (SELECT 1 FROM subscriptions s WHERE s.user_id = users.user_id)
-      AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.user_id = users.user_id)
-      AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.user_id = users.user_id)
-      AND NOT EXISTS (SELECT 1 FROM oauth_grants g WHERE g.user_id = users.user_id)
-      AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.user_id = users.user_id)";
+/// Condition on people known by name only, without any reference left.
+macro_rules! unreferenced {
+    () => {
+        "user_id LIKE 'import:%'
+         AND NOT EXISTS (SELECT 1 FROM imported_senders s WHERE s.user_id = users.user_id)
+         AND NOT EXISTS (SELECT 1 FROM members m WHERE m.user_id = users.user_id)
+         AND NOT EXISTS (SELECT 1 FROM subscriptions s WHERE s.user_id = users.user_id)
+         AND NOT EXISTS (SELECT 1 FROM api_keys k WHERE k.user_id = users.user_id)
+         AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.user_id = users.user_id)
+         AND NOT EXISTS (SELECT 1 FROM oauth_grants g WHERE g.user_id = users.user_id)
+         AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.user_id = users.user_id)"
+    };
+}
+
+/// Waits for imports that have locked some of them, and add messages of theirs.
+const LOCK_PEOPLE: Sql =
+    locking!(concat!("SELECT user_id FROM users WHERE ", unreferenced!(), " ORDER BY user_id"));
+/// What those imports have added is seen by a statement of its own only.
+const DROP_PEOPLE: &str = concat!("DELETE FROM users WHERE ", unreferenced!());
 
 impl ImportStore<'_> {
     /// Records the start of an import, and assigns its number.
@@ -258,6 +266,7 @@ impl ImportStore<'_> {
         }
         if removed.last {
             tx.execute(query(DROP_SENDERS).bind(channel.as_str())).await?;
+            let _: Vec<(String,)> = tx.fetch_all(query_as(LOCK_PEOPLE)).await?;
             tx.execute(query(DROP_PEOPLE)).await?;
             tx.execute(query(UNDO_END).bind(id).bind(now.millis())).await?;
             if import.undo_ended_at.is_none() {
@@ -299,7 +308,7 @@ async fn drop_files(
 }
 
 /// Returns `true` if the import was undone. The caller holds the channel's lock.
-pub(super) async fn is_undone(tx: &mut Tx, import: ImportId) -> Result<bool, StoreError> {
+pub(crate) async fn is_undone(tx: &mut Tx, import: ImportId) -> Result<bool, StoreError> {
     let row: Option<(i32,)> = tx.fetch_optional(query_as(UNDONE).bind(import.0)).await?;
     Ok(row.is_some())
 }

@@ -27,6 +27,7 @@ use async_recursion::async_recursion as boxed;
 pub(super) use gaps::{Skips, close_gaps, open_gap};
 pub use import_events::ImportedTimes;
 pub use imported::{ImportOutcome, Imported, ImportedMedia, ImportedMessage, ImportedPerson};
+pub(crate) use imports::is_undone;
 pub use imports::{ImportId, ImportRecord, ImportState, NewImport};
 pub use removal::Removed;
 pub(super) use removal::{RemovalMode, bar_removed, remember_erased, remove, remove_some};

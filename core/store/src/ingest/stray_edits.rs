@@ -13,10 +13,11 @@ use crate::query::query;
 const BATCH: i64 = 500;
 
 /// Strays count for nothing and nobody sees them, so they are just deleted. An edit whose message
-/// has come meanwhile is no stray any more.
+/// has come meanwhile is no stray any more, and one that was unsent meanwhile is to stay away for ever:
+/// that is tested once more when the row is locked.
 const PURGE: &str = "
     DELETE FROM messages
-    WHERE sent_at IS NULL AND (channel_id, message_id) IN (
+    WHERE sent_at IS NULL AND unsent_at IS NULL AND (channel_id, message_id) IN (
         SELECT channel_id, message_id FROM messages
         WHERE sent_at IS NULL AND content IS NOT NULL AND edited_at < $1
         ORDER BY edited_at LIMIT $2)";
@@ -35,7 +36,7 @@ macro_rules! purge_skipped {
     ($arrived:literal) => {
         concat!(
             "DELETE FROM messages
-             WHERE sent_at IS NULL AND (channel_id, message_id) IN (
+             WHERE sent_at IS NULL AND unsent_at IS NULL AND (channel_id, message_id) IN (
                  SELECT m.channel_id, m.message_id
                  FROM channels c CROSS JOIN messages m
                  WHERE m.channel_id = c.channel_id AND m.sent_at IS NULL AND m.skipped

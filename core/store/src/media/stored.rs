@@ -10,7 +10,7 @@ use super::MediaStatus;
 use super::given_up::{LockedRecord, record, skip};
 use super::orphans::{BlobClaim, hold, release};
 use crate::db::Tx;
-use crate::ingest::{close_gaps, lock_ledger, save_ledger};
+use crate::ingest::{close_gaps, is_undone, lock_ledger, save_ledger};
 use crate::ledger::Ledger;
 use crate::outbox_kind::OutboxEventKind;
 use crate::outbox_log::{NewOutboxEvent, log};
@@ -43,6 +43,8 @@ pub enum MediaOutcome {
     Unwanted,
     /// The blob was swept meanwhile: put it again.
     BlobGone,
+    /// It is of an import that was undone meanwhile.
+    Undone,
 }
 
 /// A record whose file was lost keeps its preview unless it gets another one.
@@ -63,6 +65,8 @@ struct Storing<'a> {
     message: &'a MessageId,
     media: &'a NewMedia,
     now: Timestamp,
+    /// Import that it comes from.
+    import: Option<ImportId>,
 }
 
 impl MediaStore<'_> {
@@ -80,7 +84,7 @@ impl MediaStore<'_> {
         media: &NewMedia,
         now: Timestamp,
     ) -> Result<MediaOutcome, StoreError> {
-        let storing = Storing { channel, message, media, now };
+        let storing = Storing { channel, message, media, now, import: None };
         let mut tx = self.store.db.begin().await?;
         let kept = storing.run(&mut tx).await?;
         tx.commit().await?;
@@ -88,7 +92,8 @@ impl MediaStore<'_> {
     }
 
     /// Stores a file from an import in the same way;
-    /// [`ImportStore::undo_import`](crate::ImportStore::undo_import) removes it again.
+    /// [`ImportStore::undo_import`](crate::ImportStore::undo_import) removes it again, and from then on
+    /// nothing of the import is stored.
     ///
     /// # Errors
     /// Returns an error when the database fails; nothing has changed then.
@@ -100,7 +105,7 @@ impl MediaStore<'_> {
         media: &NewMedia,
         now: Timestamp,
     ) -> Result<MediaOutcome, StoreError> {
-        let storing = Storing { channel, message, media, now };
+        let storing = Storing { channel, message, media, now, import: Some(import) };
         let mut tx = self.store.db.begin().await?;
         let kept = storing.run(&mut tx).await?;
         if kept == MediaOutcome::Stored {
@@ -117,6 +122,12 @@ impl MediaStore<'_> {
 impl Storing<'_> {
     async fn run(&self, tx: &mut Tx) -> Result<MediaOutcome, StoreError> {
         let mut ledger = lock_ledger(tx, &BTreeSet::from([self.channel])).await?;
+        if let Some(import) = self.import
+            && is_undone(tx, import).await?
+        {
+            release(tx, &self.claims()).await?;
+            return Ok(MediaOutcome::Undone);
+        }
         let kept = match record(tx, self.channel, self.message).await? {
             None => MediaOutcome::Unwanted,
             Some(LockedRecord { status: MediaStatus::Stored | MediaStatus::Skipped, .. }) => {

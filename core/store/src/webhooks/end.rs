@@ -14,7 +14,7 @@ use crate::query::{query, query_as};
 const BATCH: i64 = 200;
 
 macro_rules! disable {
-    ($where:literal) => {
+    ($where:expr) => {
         concat!(
             "UPDATE webhooks SET enabled = 0, disabled_reason = $2, disabled_at = $3,
                                  notified_at = NULL, notice_outcome = NULL
@@ -26,18 +26,40 @@ macro_rules! disable {
 }
 
 const OF_KEY: &str = disable!("key_id = $1");
-/// Also those whose key was deleted past this program.
-const ENDED: &str = disable!(
-    "webhook_id IN (
-         SELECT w.webhook_id FROM webhooks w
-         WHERE w.enabled = 1
-           AND (w.ends_at <= $3
-                OR (w.key_id IS NOT NULL AND NOT EXISTS (
-                        SELECT 1 FROM api_keys k
-                        WHERE k.key_id = w.key_id
-                          AND (k.expires_at IS NULL OR k.expires_at > $3))))
-         ORDER BY w.webhook_id LIMIT $1)"
-);
+/// Condition on a webhook whose key has ended, or was deleted past this program.
+macro_rules! ended {
+    ($webhook:literal) => {
+        concat!(
+            "(",
+            $webhook,
+            ".ends_at <= $3
+              OR (",
+            $webhook,
+            ".key_id IS NOT NULL AND NOT EXISTS (
+                      SELECT 1 FROM api_keys k
+                      WHERE k.key_id = ",
+            $webhook,
+            ".key_id
+                        AND (k.expires_at IS NULL OR k.expires_at > $3))))"
+        )
+    };
+}
+
+macro_rules! disable_ended {
+    () => {
+        concat!(
+            "webhook_id IN (
+                 SELECT w.webhook_id FROM webhooks w WHERE w.enabled = 1 AND ",
+            ended!("w"),
+            "    ORDER BY w.webhook_id LIMIT $1)
+             AND ",
+            ended!("webhooks")
+        )
+    };
+}
+
+/// The end is tested twice: a webhook may get another key while the statement waits for its row.
+const ENDED: &str = disable!(disable_ended!());
 const CARRY: &str = "UPDATE webhooks SET key_id = $2 WHERE key_id = $1";
 
 impl WebhookStore<'_> {
