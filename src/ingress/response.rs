@@ -1,5 +1,6 @@
 //! Responses to webhooks.
 
+use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chatkeep_http::{ErrorCode, HttpError};
@@ -49,10 +50,10 @@ impl WebhookResponse {
 
 /// Returns the response to an accepted webhook, whose headers are allocated once.
 fn accepted() -> Response {
-    let mut response = "{}".into_response();
-    let mut headers = HeaderMap::with_capacity(HEADERS);
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    *response.headers_mut() = headers;
+    let mut response = Response::new(Body::from("{}"));
+    *response.headers_mut() = HeaderMap::with_capacity(HEADERS);
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response
 }
 

@@ -93,7 +93,8 @@ const PURGE_GRANTS: &str = "
     DELETE FROM oauth_grants WHERE grant_id IN (SELECT value ->> 'g' FROM json_each($1))
       AND NOT EXISTS
         (SELECT 1 FROM oauth_secrets s WHERE s.grant_id = oauth_grants.grant_id)";
-/// What was used last is tested twice: a program may get a consent while the statement runs.
+/// Programs that nobody uses. Their last use is tested twice: one may get a consent while the statement
+/// runs.
 const PURGE_CLIENTS: &str = "
     DELETE FROM oauth_clients
     WHERE ((granted = 0 AND created_at <= $1)

@@ -191,7 +191,7 @@ fn emit_char(c: char, last: &mut char, emit: &mut impl FnMut(char)) {
 /// Returns the hyphen for the hyphens and short dashes that are typed for one, as in `10:00–21:30`,
 /// and the tilde for the wave dash, which some keyboards type in its place.
 #[inline]
-const fn one_dash(c: char) -> char {
+pub(crate) const fn one_dash(c: char) -> char {
     match c {
         '\u{2010}'..='\u{2013}' | '\u{2212}' => '-',
         '\u{301c}' => '~',

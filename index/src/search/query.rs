@@ -17,7 +17,7 @@ use chrono::NaiveDateTime;
 
 use super::bare::bare;
 use crate::Moment;
-use crate::fold::search::fold_for_search;
+use crate::fold::search::{fold_for_search, one_dash};
 use crate::fold::{is_end_mark, is_ignorable, strip_marks};
 use crate::length::is_longer;
 use crate::script::is_emoji;
@@ -245,9 +245,9 @@ impl Query {
     }
 }
 
-/// Returns whether `c` is a minus sign, or a short dash that keyboards make of one: the same in texts.
+/// Returns whether `c` is a minus sign, or a short dash that is typed for one.
 fn is_minus(c: char) -> bool {
-    matches!(c, '-' | '－' | '\u{2010}'..='\u{2013}' | '\u{2212}')
+    c == '－' || one_dash(c) == '-'
 }
 
 /// Parses the field that `text` begins with, if any, and returns the text after its colon.

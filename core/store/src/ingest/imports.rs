@@ -164,10 +164,10 @@ macro_rules! unreferenced {
     };
 }
 
-/// Waits for imports that have locked some of them, and add messages of theirs.
+/// Locks them, after imports that have locked some of them and add messages of theirs.
 const LOCK_PEOPLE: Sql =
     locking!(concat!("SELECT user_id FROM users WHERE ", unreferenced!(), " ORDER BY user_id"));
-/// What those imports have added is seen by a statement of its own only.
+/// Deletes them: in a statement of its own, which sees what those imports have added.
 const DROP_PEOPLE: &str = concat!("DELETE FROM users WHERE ", unreferenced!());
 
 impl ImportStore<'_> {

@@ -4,7 +4,7 @@ use async_recursion::async_recursion as boxed;
 use chatkeep_core::id::{KeyId, WebhookId};
 use chatkeep_core::time::Timestamp;
 
-use super::super::db::Tx;
+use super::super::db::{Sql, Tx};
 use super::super::{StoreError, WebhookStore};
 use super::rows::DisabledReason;
 use super::settle::log_disabled;
@@ -14,52 +14,40 @@ use crate::query::{query, query_as};
 const BATCH: i64 = 200;
 
 macro_rules! disable {
-    ($where:expr) => {
+    ($($where:literal),+) => {
         concat!(
             "UPDATE webhooks SET enabled = 0, disabled_reason = $2, disabled_at = $3,
                                  notified_at = NULL, notice_outcome = NULL
              WHERE enabled = 1 AND ",
-            $where,
+            $($where),+,
             " RETURNING webhook_id, user_id"
         )
     };
 }
 
 const OF_KEY: &str = disable!("key_id = $1");
-/// Condition on a webhook whose key has ended, or was deleted past this program.
-macro_rules! ended {
-    ($webhook:literal) => {
-        concat!(
-            "(",
-            $webhook,
-            ".ends_at <= $3
-              OR (",
-            $webhook,
-            ".key_id IS NOT NULL AND NOT EXISTS (
-                      SELECT 1 FROM api_keys k
-                      WHERE k.key_id = ",
-            $webhook,
-            ".key_id
-                        AND (k.expires_at IS NULL OR k.expires_at > $3))))"
-        )
-    };
-}
 
+/// Builds the statement that disables webhooks whose key has ended, also those whose key was deleted past
+/// this program. `$lock` has those tested again that somebody gives another key just then.
 macro_rules! disable_ended {
-    () => {
-        concat!(
+    ($lock:literal) => {
+        disable!(
             "webhook_id IN (
-                 SELECT w.webhook_id FROM webhooks w WHERE w.enabled = 1 AND ",
-            ended!("w"),
-            "    ORDER BY w.webhook_id LIMIT $1)
-             AND ",
-            ended!("webhooks")
+                 SELECT w.webhook_id FROM webhooks w
+                 WHERE w.enabled = 1
+                   AND (w.ends_at <= $3
+                        OR (w.key_id IS NOT NULL AND NOT EXISTS (
+                                SELECT 1 FROM api_keys k
+                                WHERE k.key_id = w.key_id
+                                  AND (k.expires_at IS NULL OR k.expires_at > $3))))
+                 ORDER BY w.webhook_id LIMIT $1",
+            $lock,
+            ")"
         )
     };
 }
 
-/// The end is tested twice: a webhook may get another key while the statement waits for its row.
-const ENDED: &str = disable!(disable_ended!());
+const ENDED: Sql = Sql { sqlite: disable_ended!(""), postgres: disable_ended!(" FOR UPDATE OF w") };
 const CARRY: &str = "UPDATE webhooks SET key_id = $2 WHERE key_id = $1";
 
 impl WebhookStore<'_> {
